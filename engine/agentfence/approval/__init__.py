@@ -1,0 +1,1 @@
+"""Who is asked when a policy says ask."""

@@ -1,0 +1,1 @@
+"""Where audit events are kept."""

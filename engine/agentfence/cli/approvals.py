@@ -1,0 +1,215 @@
+"""`agentfence approvals`: the questions of all fences that ask by queue, and a person's answers.
+
+While it runs in a terminal, or with --json, fences count as attended: without, they deny at once.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from agentfence.approval.attending import Fences
+from agentfence.approval.prompt import Reply, choices, read_reply, render
+from agentfence.approval.queue_messages import Settled
+from agentfence.core.errors import UsageError
+from agentfence.core.values import as_dict
+from agentfence.core.visible import visible
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Iterable
+
+    from agentfence.approval.attending import Waiting
+    from agentfence.approval.queue_messages import FromFence
+
+_SETTLING_SECONDS: Final = 1.0
+"""After a question that ended unanswered: what is typed so soon was meant for that one."""
+_REFUSED: Final = 1
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the verb's arguments."""
+    what = parser.add_mutually_exclusive_group()
+    what.add_argument("--list", action="store_true", help="print what waits now, and end")
+    what.add_argument("--approve", metavar="ID", help="approve one call, and end")
+    what.add_argument("--deny", metavar="ID", help="deny one call, and end")
+    parser.add_argument(
+        "--session",
+        action="store_true",
+        help="with --approve: let the approval hold for the session, where the policy lets it",
+    )
+    parser.add_argument(
+        "--json", action="store_true", help="print one JSON object a line, and ask nothing here"
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Show what waits, and take answers; give the exit status."""
+    if arguments.session and not arguments.approve:
+        raise UsageError("--session goes with --approve")
+    if arguments.approve:
+        return _say(arguments.approve, Reply.APPROVE_FOR_SESSION if arguments.session else Reply.APPROVE)
+    if arguments.deny:
+        return _say(arguments.deny, Reply.DENY)
+    if arguments.list:
+        return _list(as_json=arguments.json)
+    if arguments.json:
+        return _follow()
+    if not sys.stdin.isatty():
+        raise UsageError("expected a terminal to answer in: use --json, --approve and --deny in scripts")
+    return Dialogue().run()
+
+
+def _say(id_: str, reply: Reply) -> int:
+    fences = Fences(os.environ, attends=False)
+    fences.look_once()
+    problem = fences.say(id_, reply)
+    if problem is not None:
+        print(f"agentfence: `{id_}` was not answered: {problem}", file=sys.stderr)
+        return _REFUSED
+    return 0
+
+
+def _list(*, as_json: bool) -> int:
+    fences = Fences(os.environ, attends=False)
+    fences.look_once()
+    for line in map(_json_line, fences.waiting) if as_json else _table(fences.waiting):
+        print(line)
+    return 0
+
+
+def _follow() -> int:
+    fences = Fences(os.environ, attends=True)
+    told: set[str] = set()
+    while True:
+        said, _ = fences.receive(1.0)
+        for waiting in fences.waiting:
+            id_ = waiting.asked.id
+            if id_ not in told:
+                told.add(id_)
+                print(_json_line(waiting), flush=True)
+                fences.show(id_)
+        for message in said:
+            if isinstance(message, Settled) and message.id in told:
+                told.remove(message.id)
+                print(json.dumps({"type": "settled", **as_dict(message)}), flush=True)
+
+
+def _json_line(waiting: Waiting) -> str:
+    members = {
+        "type": "asked",
+        "id": waiting.asked.id,
+        "process": waiting.process,
+        "waited_ms": int((time.monotonic() - waiting.since) * 1000),
+        **as_dict(waiting.asked.prompt),
+    }
+    return json.dumps(members)
+
+
+def _table(questions: Iterable[Waiting]) -> list[str]:
+    """Give who, what, how long: a line each, under a heading."""
+    rows = [("ID", "WHO", "WHAT", "WAITS")]
+    for waiting in questions:
+        prompt, seconds = waiting.asked.prompt, time.monotonic() - waiting.since
+        rows.append((waiting.asked.id, client_name(prompt.client), prompt.subject, f"{seconds:.0f} s"))
+    if len(rows) == 1:
+        return ["nothing waits"]
+    widths = [max(len(row[column]) for row in rows) for column in range(4)]
+    return [
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
+    ]
+
+
+def client_name(client: str) -> str:
+    """Give `client` with the name of its program, where it is a process on this machine."""
+    kind, _, process = client.partition(":")
+    if kind != "stdio" or not process.isdecimal():
+        return client
+    try:
+        name = Path(f"/proc/{process}/comm").read_text(errors="replace").strip()
+    except OSError:
+        return client
+    return f"{client} ({visible(name)})"
+
+
+class Dialogue:
+    """Puts one question after the other to the person at this terminal."""
+
+    def __init__(self) -> None:
+        """Begin with no question."""
+        from agentfence.approval.terminal import TypedLines
+
+        self._fences = Fences(os.environ, attends=True)
+        self._current: Waiting | None = None
+        self._deaf_until = 0.0
+        self._typed = TypedLines()
+        self._input = sys.stdin.fileno()
+
+    def run(self) -> int:
+        """Go on until the person ends it, by ^D or ^C."""
+        if isinstance(sys.stdout, io.TextIOWrapper):
+            sys.stdout.reconfigure(errors="backslashreplace")
+        self._fences.look()
+        self._print(f"{len(self._fences)} fences ask here; waiting for questions, ^C ends")
+        while True:
+            said, readable = self._fences.receive(1.0, self._input)
+            self._notice(said)
+            if readable and not self._read():
+                return 0
+            if self._current is None and self._fences.waiting:
+                self._show(self._fences.waiting)
+
+    def _print(self, text: str, end: str = "\n") -> None:
+        print(text, end=end, flush=True)
+
+    def _show(self, questions: list[Waiting]) -> None:
+        from agentfence.approval.terminal import discard_typed, width_of
+
+        self._current = current = questions[0]
+        if len(questions) > 1:
+            self._print("\n" + "\n".join(_table(questions)))
+        shown = render(current.asked.prompt, width_of(sys.stdout.fileno()), current.asked.id)
+        self._print(f"\n{shown}{choices(current.asked.prompt, current.timeout)}", end="")
+        discard_typed(self._input)
+        self._typed.clear()
+        self._fences.show(current.asked.id)
+
+    def _notice(self, said: list[FromFence]) -> None:
+        """Drop the question that stands here when it ended elsewhere."""
+        for message in said:
+            if (
+                self._current is not None
+                and isinstance(message, Settled)
+                and message.id == self._current.asked.id
+            ):
+                by = f" by {message.by}" if message.by else ""
+                self._print(f"\nthat question has ended without you: {message.outcome}{by}")
+                self._current = None
+                self._deaf_until = time.monotonic() + _SETTLING_SECONDS
+
+    def _read(self) -> bool:
+        """Take what was typed; False at the end of the input."""
+        typed = os.read(self._input, 1024)
+        if not typed:
+            return False
+        lines = self._typed.feed(typed)
+        if self._current is None:
+            return True
+        if time.monotonic() < self._deaf_until:
+            self._typed.clear()
+            return True
+        for line in lines:
+            reply = read_reply(line, self._current.asked.prompt)
+            if reply is None:
+                self._print("please type y or n: ", end="")
+                continue
+            id_, self._current = self._current.asked.id, None
+            problem = self._fences.say(id_, reply)
+            self._print(f"not answered: {problem}" if problem else f"{id_}: {reply.value.replace('_', ' ')}")
+            return True
+        return True

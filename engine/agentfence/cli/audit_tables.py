@@ -1,0 +1,81 @@
+"""Events as tables on a terminal, and as their own lines elsewhere."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+from agentfence.core.visible import visible
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from rich.table import Table
+
+_ROWS = 200
+"""Of one table; so a log of any size is shown in bounded memory."""
+_COLUMNS = ("time", "kind", "decision", "server", "tool or method", "reason")
+_STYLES = {"allow": "green", "deny": "red", "ask": "yellow"}
+
+
+def print_events(events: Iterable[tuple[bytes, Mapping[str, Any]]], output: str | None) -> None:
+    """Print events with their lines: as `table` or `json`; None: what suits stdout."""
+    if output == "json" or (output is None and not sys.stdout.isatty()):
+        for line, _ in events:
+            sys.stdout.buffer.write(line)
+            sys.stdout.buffer.flush()
+        return
+    rows: list[Mapping[str, Any]] = []
+    for _, event in events:
+        rows.append(event)
+        if len(rows) == _ROWS:
+            _print_table(rows)
+            rows = []
+    if rows:
+        _print_table(rows)
+
+
+def print_counts(title: str, counts: Mapping[str, int]) -> None:
+    """Print a table of counts; nothing where there are none."""
+    if not counts:
+        return
+    from rich.console import Console
+
+    table = _table(title, "count")
+    for name, count in counts.items():
+        table.add_row(_cell(name), str(count))
+    Console().print(table)
+
+
+def _print_table(rows: Iterable[Mapping[str, Any]]) -> None:
+    from rich.console import Console
+
+    table = _table(*_COLUMNS)
+    for event in rows:
+        decision = str(event.get("decision") or event.get("status") or "")
+        table.add_row(
+            _cell(event.get("timestamp")),
+            _cell(event.get("kind")),
+            _cell(decision),
+            _cell(event.get("server")),
+            _cell(event.get("tool") or event.get("method")),
+            _cell(event.get("reason")),
+            style=_STYLES.get(decision),
+        )
+    Console().print(table)
+
+
+def _table(*columns: str) -> Table:
+    from rich import box
+    from rich.table import Table
+
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for column in columns:
+        table.add_column(column, overflow="fold")
+    return table
+
+
+def _cell(value: object) -> str:
+    from rich.markup import escape
+
+    return "" if value is None else escape(visible(str(value)))

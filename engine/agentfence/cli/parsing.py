@@ -1,0 +1,59 @@
+"""The parser of the command line, whose errors say what was got, what was meant and what to do.
+
+argparse prints its whole usage before each error, and has no suggestions before Python 3.14.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import TYPE_CHECKING, Any, NoReturn
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+_USAGE = 2
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser of a command or of a verb; the verbs' parsers are of the same kind."""
+
+    def parse_line(self, given: Sequence[str]) -> argparse.Namespace:
+        """Give the arguments of a command line; one that cannot be used ends the program with status 2."""
+        arguments, unknown = self.parse_known_args(given)
+        if unknown:
+            parser = self._parser_of(vars(arguments))
+            parser.error(parser._describe_unknown(unknown[0]))  # noqa: SLF001 - another of this class
+        return arguments
+
+    def error(self, message: str) -> NoReturn:
+        """Print one line for the mistake, and one for what to do."""
+        print(f"{self.prog}: {message}", file=sys.stderr)
+        print(f"help: `{self.prog} --help` lists what there is", file=sys.stderr)
+        raise SystemExit(_USAGE)
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        if action.choices is None or value in action.choices:
+            return
+        known = [str(choice) for choice in action.choices]
+        raise argparse.ArgumentError(action, f"there is no `{value}`{_suggest(str(value), known)}")
+
+    def _parser_of(self, arguments: dict[str, Any]) -> Parser:
+        """Give the parser of the verb that was given, and of its own verb."""
+        for action in self._actions:
+            if isinstance(action, argparse._SubParsersAction):  # noqa: SLF001 - argparse gives no other way
+                verb = action.choices.get(arguments.get(action.dest) or "")
+                return self if verb is None else verb._parser_of(arguments)  # noqa: SLF001 - likewise
+        return self
+
+    def _describe_unknown(self, word: str) -> str:
+        if not word.startswith("-"):
+            return f"expected no more operands, got `{word}`"
+        option = word.partition("=")[0]
+        return f"there is no option `{option}`{_suggest(option, self._option_string_actions)}"
+
+
+def _suggest(word: str, known: Iterable[str]) -> str:
+    from agentfence.core.policy.validation import did_you_mean  # only mistakes need it
+
+    return f"; {did_you_mean(word, known)}"

@@ -1,0 +1,45 @@
+"""Texts that everybody writes, so that whoever writes them has not copied them: for taint.
+
+Only what is long enough to count there by itself, and steers nothing: no address of one owner.
+"""
+
+from __future__ import annotations
+
+_WORDS = """
+accessibility accountability administration administrative administrator advertisement announcement
+architecture authenticated authentication authorization automatically availability characteristics
+characters collaboration collaborator communication compatibility configuration configurations
+confirmation congratulations consideration considerations constructor contributing contributions
+conversation corresponding credentials dependencies deployments description descriptions development
+differences documentation effectiveness environment environments establishment experimental
+functionality functionalities fundamental identification implementation implementations implemented
+improvements inconsistency independently individually infrastructure initialization initialize
+instructions instrumentation integrations intelligence international internationalization investigation
+localization maintainability maintenance manufacturing miscellaneous multiplication neighborhood
+nevertheless notification notifications opportunities optimization organization organizations
+participants particularly performance permissions personalization perspective possibilities
+preferences prerequisites presentation productivity professional programming recommendation
+recommendations registration relationship relationships representation representative requirements
+responsibilities responsibility satisfaction serialization significantly simultaneously specification
+specifications straightforward subscription subscriptions successfully synchronization
+telecommunications transformation transportation troubleshooting understanding unfortunately university
+verification visualization vulnerabilities vulnerability
+"""
+_FORMS = (
+    "Content-Type: application/json; charset=utf-8",
+    *("application/octet-stream", "application/x-www-form-urlencoded", "multipart/form-data"),
+    *("text/event-stream", "text/plain; charset=utf-8", "text/html; charset=utf-8", "Authorization: Bearer"),
+    *("https://www.google.com/search?q=", "https://github.com/", "https://api.github.com/repos/"),
+    *("https://raw.githubusercontent.com/", "https://docs.google.com/", "https://en.wikipedia.org/wiki/"),
+    *("https://stackoverflow.com/questions/", "https://docs.python.org/3/", "https://developer.mozilla.org/"),
+    "https://www.youtube.com/watch?v=",
+    *("http://localhost:8080/", "http://127.0.0.1:8000/", "https://example.com/", "https://www.example.com/"),
+    *("refs/heads/main", "/usr/local/bin/", "node_modules/", "2>/dev/null", "Lorem ipsum dolor sit amet"),
+    *(
+        "#!/usr/bin/env python3",
+        "from __future__ import annotations",
+        "0123456789",
+        "abcdefghijklmnopqrstuvwxyz",
+    ),
+)
+COMMON_TEXTS = (*_WORDS.split(), *_FORMS)

@@ -1,0 +1,1 @@
+"""The kinds of constraints: one module each, behind one interface."""

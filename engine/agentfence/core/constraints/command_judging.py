@@ -1,0 +1,313 @@
+"""What a rule says of one command line or argument list.
+
+A line is read (`plain_words` or `shell_reading`), each command in it is followed into what it runs
+(`command_launching`), and all that was found is held to the lists.
+
+- A deny pattern holds for the raw line, each pipeline and each command, also when written with another
+  path, case or quotes.
+- An entry of `allow` without wildcards covers its command and what its words say that it runs. With
+  wildcards it covers the command alone; what `sudo *` or `sh -c *` runs must be on the list too.
+- Shell syntax beyond what `syntax` allows is a matter of the allow list, so that a rule's `otherwise`
+  may ask a person, as long as the line can be read for certain and nothing in it is denied. What
+  cannot be read is refused.
+"""
+
+from __future__ import annotations
+
+import re
+from enum import StrEnum
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from agentfence.core.constraints.command_launching import find_launched, program_name, without_global_options
+from agentfence.core.constraints.plain_words import UNSAFE_CHARACTER, read_plain_commands
+from agentfence.core.constraints.shell_reading import Script, SimpleCommand, read_shell
+from agentfence.core.constraints.shell_words import UnreadableError, Word
+from agentfence.core.values import frozen, replace
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from agentfence.core.constraints.command_patterns import AllowedCommands
+    from agentfence.core.constraints.globs import Glob
+
+    type ReadScript = Callable[[str], Script | str]
+
+_MAX_LENGTH = 65_536
+_MAX_SCRIPT = 16_384  # an `eval` of an `eval` reads its text again
+_MAX_LAUNCHES = 8
+_TOO_LONG = f"has more than {_MAX_LENGTH} characters"
+_UNKNOWN_PROGRAM = "names a program that the shell puts together first"
+_UNSEEN = "has a shell run what another command writes, which cannot be seen"
+_OPERATORS = frozenset(["|", "|&", "||", "&", "&&", ";", ";;", "(", ")", "\n"])
+# What starts another command, or sends output elsewhere, where a server joins a list into a line.
+_has_active = re.compile(r"[;&|<>`$\x00-\x1f\x7f]").search
+
+
+class Syntax(StrEnum):
+    """How much of the shell's language a line may use."""
+
+    NONE = "none"
+    PIPES = "pipes"
+    ANY = "any"
+
+
+@frozen
+class Problem:
+    """Why a command is refused; completes the sentence "argument `x` …"."""
+
+    code: str
+    reason: str
+    allow_list: bool = False
+
+
+@frozen
+class Command:
+    """One command, and those that it runs."""
+
+    words: tuple[Word, ...]
+    assigns: bool = False
+    has_input: bool = False
+    launched: tuple[Command, ...] = ()
+    pipelines: tuple[str, ...] = ()
+    """Those in the scripts that it runs."""
+    is_unseen: bool = False
+    """True when it runs what another command writes."""
+
+    def walk(self) -> Iterator[Command]:
+        """Give the command, and all that it runs in turn."""
+        yield self
+        for command in self.launched:
+            yield from command.walk()
+
+
+@frozen
+class CommandRules:
+    """The compiled lists of one `command` block."""
+
+    syntax: Syntax
+    allowed: AllowedCommands | None = None
+    executables: frozenset[str] | None = None
+    denied: tuple[Glob, ...] = ()
+    is_posix: bool = False
+    """Whether the server's shell is known to be of the POSIX family."""
+
+    def judge_line(self, line: str) -> Problem | None:
+        """Say what is wrong with a command line."""
+        if self._is_spelt_out(line):
+            return None
+        if len(line) > _MAX_LENGTH:
+            return Problem("command_syntax", _TOO_LONG)
+        if self.denied and (problem := self._find_denied([line, " ".join(line.split())])):
+            return problem
+        script = self._read(line)
+        return self._judge_refused(line, script) if isinstance(script, str) else self._judge_script(script)
+
+    def judge_list(self, texts: Sequence[str]) -> Problem | None:
+        """Say what is wrong with a program and its arguments, given as a list."""
+        if sum(map(len, texts)) + len(texts) > _MAX_LENGTH:
+            return Problem("command_syntax", _TOO_LONG)
+        if self.denied and (problem := self._find_denied([" ".join(texts), *texts])):
+            return problem
+        if any("\0" in text for text in texts):
+            return Problem("command_syntax", "holds a NUL character")
+        if self.syntax is Syntax.ANY:
+            return self._judge_script(Script([_as_command(part) for part in _split_at_operators(texts)]))
+        is_spelt_out = self.allowed is not None and tuple(texts) in self.allowed.commands
+        if not is_spelt_out and any(map(_has_active, texts)):
+            reason = f"holds a shell operator in its list, which `syntax: {self.syntax}` does not allow"
+            return self._refuse(reason, Script([_as_command(part) for part in _split_at_operators(texts)]))
+        return self._judge_script(Script([_as_command(texts)]))
+
+    def _is_spelt_out(self, line: str) -> bool:
+        """Whether an entry of `allow` is this very line, and no other list asks more."""
+        allowed = self.allowed
+        return allowed is not None and line in allowed.lines and self.executables is None and not self.denied
+
+    def _read(self, text: str) -> Script | str:
+        if self.syntax is Syntax.ANY:
+            return read_shell(text)
+        commands = read_plain_commands(text, pipes=self.syntax is Syntax.PIPES, posix=self.is_posix)
+        if isinstance(commands, str):
+            return commands
+        piped = [_as_command(words, is_piped=index > 0) for index, words in enumerate(commands)]
+        return Script(piped, _join_pipelines(commands))
+
+    def _judge_refused(self, line: str, obstacle: str) -> Problem:
+        """Say why a line is refused that has more syntax than the rule allows."""
+        if self.syntax is Syntax.ANY:
+            return Problem("command_syntax", f"cannot be read for certain: it has {obstacle}")
+        reason = f"has {obstacle}, which `syntax: {self.syntax}` does not allow"
+        return self._refuse(reason, obstacle if obstacle == UNSAFE_CHARACTER else read_shell(line))
+
+    def _refuse(self, reason: str, script: Script | str) -> Problem:
+        """Refuse what a person may still allow, unless it is denied or cannot be read."""
+        commands = script if isinstance(script, str) else _follow_script(script, read_shell)
+        if isinstance(script, str) or isinstance(commands, str) or _hide_program(commands):
+            return Problem("command_syntax", reason)
+        problem = self._find_denied([*script.pipelines, *_spellings(commands)])
+        return problem or Problem("command_syntax", reason, allow_list=True)
+
+    def _judge_script(self, script: Script) -> Problem | None:
+        if self.executables is None and not self.denied and self._are_spelt_out(script.commands):
+            return None
+        commands = _follow_script(script, self._read)
+        if isinstance(commands, str):
+            return Problem("command_syntax", f"cannot be read for certain: it has {commands}")
+        if self.denied and (problem := self._find_denied([*script.pipelines, *_spellings(commands)])):
+            return problem
+        if _hide_program(commands):
+            return Problem("command_syntax", _UNKNOWN_PROGRAM)
+        return self._find_unlisted(commands) or self._find_unseen(commands)
+
+    def _are_spelt_out(self, commands: Iterable[SimpleCommand]) -> bool:
+        return self.allowed is not None and all(
+            tuple(word.text for word in command.words) in self.allowed.commands
+            and not (command.assigns or command.inputs or command.is_piped)
+            and all(word.is_known for word in command.words)
+            for command in commands
+        )
+
+    def _find_denied(self, texts: Iterable[str]) -> Problem | None:
+        if not self.denied:
+            return None
+        for text in texts:
+            for pattern in self.denied:
+                if pattern.matches(text):
+                    return Problem("command_denied", f"is denied by pattern `{pattern.pattern}`")
+        return None
+
+    def _find_unlisted(self, commands: Sequence[Command]) -> Problem | None:
+        if self.executables is None and self.allowed is None:
+            return None
+        every = list(_walk(commands))
+        if any(command.assigns for command in every):
+            reason = "sets a variable, which can change what a command does"
+            return Problem("command_syntax", reason, allow_list=True)
+        if self.executables is not None and not all(map(self._is_listed, every)):
+            reason = "runs a program that is not in `allow_executables`"
+            return Problem("command_executable_not_allowed", reason, allow_list=True)
+        if self.allowed is not None and not all(map(self._is_allowed, commands)):
+            reason = "runs a command that `allow` does not cover"
+            return Problem("command_not_allowed", reason, allow_list=True)
+        return None
+
+    def _find_unseen(self, commands: Sequence[Command]) -> Problem | None:
+        if not any(command.is_unseen for command in _walk(commands)):
+            return None
+        has_allow_list = self.allowed is not None or self.executables is not None
+        return Problem("command_syntax", _UNSEEN, allow_list=has_allow_list)
+
+    def _is_listed(self, command: Command) -> bool:
+        return bool(self.executables and command.words and command.words[0].text in self.executables)
+
+    def _is_allowed(self, command: Command) -> bool:
+        if self.allowed is None or not all(word.is_known for word in command.words):
+            return False
+        words = tuple(word.text for word in command.words)
+        is_spelt_out = words in self.allowed.commands
+        if is_spelt_out and not command.has_input:
+            return True
+        if not is_spelt_out and not self.allowed.matches_pattern(words):
+            return False
+        return all(map(self._is_allowed, self._find_unspelt(command)))
+
+    def _find_unspelt(self, command: Command) -> Iterator[Command]:
+        """Give what a command runs of which no entry that covers the command says so in so many words.
+
+        `sudo systemctl restart *` names the program that `sudo` runs, and `sudo *` does not.
+        """
+        words = tuple(word.text for word in command.words)
+        spelt = self.allowed.find_spelt(words) if self.allowed and command.launched else ()
+        waiting = list(command.launched)
+        while waiting:
+            launched = waiting.pop()
+            texts = tuple(word.text for word in launched.words)
+            if texts and words[-len(texts) :] == texts and len(words) - len(texts) in spelt:
+                waiting += launched.launched
+            else:
+                yield launched
+
+
+def _as_command(words: Sequence[str], *, is_piped: bool = False) -> SimpleCommand:
+    return SimpleCommand(tuple(map(Word, words)), is_piped=is_piped)
+
+
+def _join_pipelines(commands: Sequence[Sequence[str]]) -> list[str]:
+    if len(commands) == 1:
+        return []
+    lines = [" ".join(words) for words in commands]
+    return [" | ".join(lines), *map(" | ".join, pairwise(lines))]
+
+
+def _split_at_operators(texts: Sequence[str]) -> list[list[str]]:
+    """Give the commands in a list: some servers take a lone `;` or `|` in it for the operator."""
+    commands: list[list[str]] = [[]]
+    for text in texts:
+        if text in _OPERATORS:
+            commands.append([])
+        else:
+            commands[-1].append(text)
+    return commands
+
+
+def _follow_script(script: Script, read: ReadScript) -> list[Command] | str:
+    """Give the commands with all that they run; or, as a text, what of that cannot be seen."""
+    try:
+        return [_follow(command, read, 0) for command in script.commands]
+    except UnreadableError as problem:
+        return str(problem)
+
+
+def _follow(command: SimpleCommand, read: ReadScript, depth: int) -> Command:
+    launched = find_launched(command.words, command.inputs, is_piped=command.is_piped)
+    if launched is None:
+        return Command(command.words, command.assigns, bool(command.inputs))
+    if depth == _MAX_LAUNCHES:
+        raise UnreadableError("too many programs that run programs")
+    inner = [
+        SimpleCommand(words, launched.assigns, command.inputs, is_piped=command.is_piped)
+        for words in launched.commands
+    ]
+    scripts = [_read_script(text, read) for text in launched.scripts]
+    has_input = bool(command.inputs) or command.is_piped
+    inner += [
+        replace(each, is_piped=each.is_piped or has_input) for script in scripts for each in script.commands
+    ]
+    return Command(
+        command.words,
+        command.assigns,
+        bool(command.inputs),
+        launched=tuple(_follow(each, read, depth + 1) for each in inner),
+        pipelines=tuple(pipeline for script in scripts for pipeline in script.pipelines),
+        is_unseen=launched.is_unseen,
+    )
+
+
+def _read_script(text: str, read: ReadScript) -> Script:
+    script = f"more than {_MAX_SCRIPT} characters" if len(text) > _MAX_SCRIPT else read(text)
+    if isinstance(script, str):
+        raise UnreadableError(f"{script} in a script that it runs")
+    return script
+
+
+def _walk(commands: Iterable[Command]) -> Iterator[Command]:
+    for command in commands:
+        yield from command.walk()
+
+
+def _hide_program(commands: Iterable[Command]) -> bool:
+    return any(command.words and not command.words[0].is_known for command in _walk(commands))
+
+
+def _spellings(commands: Iterable[Command]) -> Iterator[str]:
+    """Give each command as a text, as it is and with the plain name of its program; and inner pipelines."""
+    for command in _walk(commands):
+        yield from command.pipelines
+        if command.words:
+            first, *rest = (word.text for word in command.words)
+            yield " ".join([first, *rest])
+            if (name := program_name(first)) != first:
+                yield " ".join([name, *rest])
+            if len(plain := without_global_options(command.words)) <= len(rest):
+                yield " ".join([name, *(word.text for word in plain[1:])])

@@ -1,0 +1,217 @@
+"""Paths in arguments: which files and folders a call may name.
+
+Every reading of every path must lie inside a root, no reading may be denied, and each that a
+server is likely to take must be on the allow list. Where the surface shares a disk with the
+server, the place that links lead to is held to the same.
+
+- Without roots only relative paths pass, and patterns see them as they are.
+- A relative path is taken from the first root; deny lists see it below every root, as the server
+  may start anywhere.
+- Policies of the Go AgentFence have no roots, look only at the argument `path`, and let a call
+  without it pass when they list no pattern.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from agentfence.core.constraints.fields import build_fields, collect_text, text_readings
+from agentfence.core.constraints.interface import Failure, SpecError
+from agentfence.core.constraints.path_globs import expand_pattern, is_pattern, is_wild
+from agentfence.core.constraints.path_patterns import PathPatterns, compile_path_patterns
+from agentfence.core.constraints.path_roots import Root, below_roots, host_of, place_of, read_roots
+from agentfence.core.constraints.path_text import Host, Refused, is_absolute, is_single, read_list, read_path
+from agentfence.core.values import frozen
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from agentfence.core.constraints.fields import Selectors
+    from agentfence.core.constraints.interface import Arguments, BuildContext, Circumstances, LinkResolver
+    from agentfence.core.constraints.path_text import Reading
+
+
+@frozen
+class Paths:
+    """One `paths` block."""
+
+    fields: Selectors
+    roots: tuple[Root, ...]
+    host: Host
+    allow: PathPatterns | None
+    deny: PathPatterns
+    follow_links: bool
+    plain_names: tuple[str, ...]
+    """The arguments that are read, where each field is no more than one, below roots that begin with `/`."""
+    optional: bool
+    """True for an implicit check of the Go AgentFence: without patterns, a call needs no path."""
+
+    @property
+    def kind(self) -> str:
+        """`paths`."""
+        return "paths"
+
+    def constrained_fields(self) -> tuple[str, ...]:
+        """Give the top-level names that the block reads."""
+        return self.fields.top_levels
+
+    def check(self, arguments: Arguments, circumstances: Circumstances) -> Failure | None:
+        """Give the first path that is missing, unsafe, outside, denied or not allowed."""
+        resolve_links = circumstances.resolve_links if self.follow_links else None
+        if resolve_links is None and self._surely_passes(arguments):
+            return None
+        texts = collect_text(self.fields, arguments, "path_missing")
+        if isinstance(texts, Failure):
+            return None if self.optional and self._lacks_only_text(arguments) else texts
+        not_allowed: str | None = None
+        for field, text in texts:
+            if self.optional and not text:
+                continue
+            try:
+                if not self._judge_text(text, resolve_links):
+                    not_allowed = not_allowed or field
+            except Refused as refusal:
+                return Failure(refusal.code, f"argument `{field}` {refusal.reason}", field)
+        if not_allowed is None:
+            return None
+        reason = f"argument `{not_allowed}` is not in the allowed paths"
+        return Failure("path_not_allowed", reason, not_allowed, allow_list=True)
+
+    def _surely_passes(self, arguments: Arguments) -> bool:
+        """Whether the arguments are as in nearly all calls, and nothing of them is refused; else take a look.
+
+        Each path is one text that says where it is, has one reading, and is in a root and in no list
+        but `allow`.
+        """
+        if self.fields.find_twin(arguments) is not None:
+            return False
+        has_path = False
+        for name in self.plain_names:
+            text = arguments.get(name)
+            if text is None:
+                continue
+            if not isinstance(text, str) or not is_single(text):
+                return False
+            belows = below_roots(self.roots, text)
+            if not belows or self.deny.find(text, belows) is not None:
+                return False
+            if self.allow is not None and self.allow.find(text, belows) is None:
+                return False
+            has_path = True
+        return has_path
+
+    def _lacks_only_text(self, arguments: Arguments) -> bool:
+        """Whether the Go AgentFence would find nothing to look at; of lists and twins we make sure."""
+        return self.fields.find_twin(arguments) is None and not isinstance(arguments.get("path"), list)
+
+    def _judge_text(self, text: str, resolve_links: LinkResolver | None) -> bool:
+        """Whether the allow list covers every reading; raises `Refused` when any of them is forbidden."""
+        if self.host is not Host.WINDOWS and is_single(text):
+            return self._judge_reading((text, text), resolve_links)
+        is_allowed = True
+        for reading in text_readings(text):
+            is_allowed = self._judge(reading, resolve_links) and is_allowed
+        return is_allowed
+
+    def _judge(self, text: str, resolve_links: LinkResolver | None) -> bool:
+        """Whether the allow list covers the text; raises `Refused` when any reading of it is forbidden."""
+        if not text:
+            raise Refused("is empty", "path_missing")
+        is_allowed = True
+        others = [*read_list(text)]
+        for index, reading in enumerate(read_path(text, self.host)):
+            if is_pattern(reading[1]):
+                others += expand_pattern(reading[1])
+            covers = self._judge_reading(reading, resolve_links)
+            # Where the system is unknown, only the first reading goes for every kind.
+            is_allowed = is_allowed and (covers or (index > 0 and self.host is Host.UNKNOWN))
+        for other in others:
+            for reading in read_path(other, self.host):
+                self._judge_reading(reading, resolve_links)
+        return is_allowed
+
+    def _judge_reading(self, reading: Reading, resolve_links: LinkResolver | None) -> bool:
+        place, spelling = reading
+        if not self.roots:
+            if is_absolute(place):
+                raise Refused("is absolute; only relative paths are allowed")
+            return self._judge_place(place, (place,))
+        if is_absolute(place):
+            return self._judge_inside(place, spelling, resolve_links)
+        covers = [
+            self._judge_inside(
+                root.prefix + place if place else root.place, root.prefix + spelling, resolve_links
+            )
+            for root in self.roots
+        ]
+        return covers[0]
+
+    def _judge_inside(self, place: str, spelling: str, resolve_links: LinkResolver | None) -> bool:
+        is_allowed = self._judge_place(place, below_roots(self.roots, place))
+        if resolve_links is None:
+            return is_allowed
+        # The system follows a link before it takes the `..` behind it; some servers do not.
+        for path in (place, spelling) if ".." in spelling else (place,):
+            target = self._resolve(path, resolve_links)
+            if target != place:
+                roots = (*self.roots, *self._resolved_roots(resolve_links))
+                is_allowed = self._judge_place(target, below_roots(roots, target)) and is_allowed
+        return is_allowed
+
+    def _judge_place(self, place: str, belows: tuple[str, ...]) -> bool:
+        if not belows:
+            raise Refused("is outside the allowed folders", "path_not_allowed")
+        pattern = self.deny.find(place, belows)
+        if pattern is not None:
+            raise Refused(f"is denied by pattern `{pattern}`", "path_denied")
+        if is_wild(place) and (pattern := self.deny.find_meeting(place, belows)) is not None:
+            raise Refused(f"is a pattern that may name what pattern `{pattern}` denies", "path_denied")
+        return self.allow is None or self.allow.find(place, belows) is not None
+
+    def _resolved_roots(self, resolve_links: LinkResolver) -> Iterator[Root]:
+        for root in self.roots:
+            yield Root.at(self._resolve(root.place, resolve_links))
+
+    def _resolve(self, path: str, resolve_links: LinkResolver) -> str:
+        try:
+            target = place_of(resolve_links(path), self.host)
+        except (OSError, ValueError, RuntimeError):
+            target = None
+        if target is None:
+            raise Refused("leads through a link that cannot be followed")
+        return target
+
+
+def build(spec: Mapping[str, Any], context: BuildContext) -> Paths:
+    """Give the constraint of a `paths` block.
+
+    Raises:
+        SpecError: a field, root or pattern cannot be used, or links cannot be followed without roots.
+
+    """
+    for key in ("roots", "allow", "deny"):
+        if key in spec and not spec[key] and not context.original:
+            raise SpecError((key,), f"`{key}` is empty", f"leave `{key}` out, or give it an entry")
+    roots = read_roots(spec.get("roots") or (), context)
+    follow_links = spec.get("follow_links")
+    if follow_links and not roots:
+        raise SpecError(("follow_links",), "links are followed below `roots`, and there are none")
+    allow, deny = spec.get("allow") or (), spec.get("deny") or ()
+    fields, host = build_fields(spec, ["path"]), host_of(roots)
+    names = [field.plain for field in fields if field.plain is not None]
+    compiled = partial(
+        compile_path_patterns,
+        original=context.original,
+        windows=host is Host.WINDOWS and not context.original,
+    )
+    return Paths(
+        fields=fields,
+        roots=roots,
+        host=host,
+        plain_names=tuple(names) if len(names) == len(fields) and host is Host.POSIX else (),
+        allow=compiled(allow, "allow", deny=False) if allow else None,
+        deny=compiled(deny, "deny", deny=True),
+        follow_links=bool(roots) and (context.follow_links_default if follow_links is None else follow_links),
+        optional=context.original and not allow and not deny,
+    )

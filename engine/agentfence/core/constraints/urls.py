@@ -1,0 +1,220 @@
+"""The `urls` constraint: where a call may send a server.
+
+Each text that the fields find is read once (`url_reading`) and must have one reading, a permitted
+class of host, no deny pattern and some allow pattern.
+
+- A host that an allow pattern writes out needs no class, as long as that pattern covers the URL.
+- Without an allow list the scheme must be http or https.
+- In policies of the Go AgentFence addresses and `file:` stay refused whatever the lists say.
+"""
+
+from __future__ import annotations
+
+from ipaddress import IPv4Network, IPv6Network, ip_network
+from typing import TYPE_CHECKING, Any
+
+from agentfence.core.constraints.fields import build_fields, collect_text
+from agentfence.core.constraints.interface import Failure, SpecError
+from agentfence.core.constraints.url_hosts import HostClass, host_class, read_address
+from agentfence.core.constraints.url_original import compile_original_allow, compile_original_deny
+from agentfence.core.constraints.url_patterns import HostPattern, compile_host_pattern, compile_url_pattern
+from agentfence.core.constraints.url_reading import UnreadableUrl, read_url
+from agentfence.core.values import frozen
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from agentfence.core.constraints.fields import Selectors
+    from agentfence.core.constraints.interface import Arguments, BuildContext, Circumstances
+    from agentfence.core.constraints.url_original import DenyPattern
+    from agentfence.core.constraints.url_patterns import UrlPattern
+    from agentfence.core.constraints.url_reading import Url
+
+_CLASSES = {
+    "named": (HostClass.NAMED,),
+    "public": (HostClass.NAMED, HostClass.PUBLIC),
+    "any": (HostClass.NAMED, HostClass.PUBLIC, HostClass.LOCAL),
+}
+
+
+@frozen
+class HostRule:
+    """The hosts that need not be written out in `allow`."""
+
+    classes: tuple[HostClass, ...]
+    names: tuple[HostPattern, ...] = ()
+    networks: tuple[IPv4Network | IPv6Network, ...] = ()
+
+    def admits(self, host: str) -> bool:
+        """Whether a reduced host is one of them; a metadata service never is."""
+        kind = host_class(host)
+        if kind in self.classes:
+            return True
+        if kind is HostClass.METADATA:
+            return False
+        address = read_address(host)
+        if address is not None:
+            return any(address in network for network in self.networks)
+        return any(name.matches(host) for name in self.names)
+
+    def admits_below(self, suffix: str) -> bool:
+        """Whether some host that ends in `suffix`, as `.h`, may be one of them."""
+        listed = (name.name or name.suffix or "" for name in self.names)
+        return self.admits(f"x{suffix}") or any(name.endswith(suffix) for name in listed)
+
+
+@frozen
+class UrlsConstraint:
+    """One compiled `urls` block."""
+
+    selectors: Selectors
+    allow: tuple[UrlPattern, ...] | None
+    deny: tuple[DenyPattern, ...]
+    hosts: HostRule
+    is_original: bool = False
+    """True: no address and no `file:` passes, whatever the lists say."""
+    is_active: bool = True
+
+    @property
+    def kind(self) -> str:
+        """The key in the policy."""
+        return "urls"
+
+    def constrained_fields(self) -> tuple[str, ...]:
+        """Give the top-level arguments that may hold the URLs."""
+        return self.selectors.top_levels
+
+    def check(self, arguments: Arguments, circumstances: Circumstances) -> Failure | None:  # noqa: ARG002
+        """Give the first failure of the URLs that the fields find."""
+        if not self.is_active:
+            return None
+        found = collect_text(self.selectors, arguments, "url_missing")
+        if isinstance(found, Failure):
+            return found
+        for text in found:
+            failure = self._check_text(text.text, text.path)
+            if failure is not None:
+                return failure
+        return None
+
+    def _check_text(self, text: str, field: str) -> Failure | None:
+        if not text:
+            return Failure("url_missing", f"argument `{field}` is empty", field)
+        url = read_url(text)
+        if isinstance(url, UnreadableUrl):
+            code = "url_file_scheme" if text.lstrip()[:5].lower() == "file:" else url.code
+            return Failure(code, f"the URL in argument `{field}` {url.reason}", field)
+        if url.scheme == "file" and not self._names_files():
+            return Failure("url_file_scheme", f"argument `{field}` is a `file:` URL", field)
+        return self._judge(url, field)
+
+    def _judge(self, url: Url, field: str) -> Failure | None:
+        is_covered = is_written_out = False
+        for allowed in self.allow or ():
+            if allowed.matches_url(url):
+                is_covered = True
+                is_written_out = is_written_out or allowed.names_host(url.host)
+        if url.host is not None and not self._may_reach(url.host, is_written_out=is_written_out):
+            return _refuse_host(url.host, field)
+        for denied in self.deny:
+            if denied.matches_url(url):
+                reason = f"the URL in argument `{field}` is denied by pattern `{denied.text}`"
+                return Failure("url_denied", reason, field)
+        if self.allow is None:
+            return None if url.scheme in ("http", "https") else _refuse_scheme(field)
+        if is_covered:
+            return None
+        reason = f"the URL in argument `{field}` is covered by no allowed pattern"
+        return Failure("url_not_allowed", reason, field, allow_list=True)
+
+    def _may_reach(self, host: str, *, is_written_out: bool) -> bool:
+        if self.is_original and read_address(host) is not None:
+            return False
+        return is_written_out or self.hosts.admits(host)
+
+    def _names_files(self) -> bool:
+        return not self.is_original and any("file" in (pattern.schemes or ()) for pattern in self.allow or ())
+
+
+def _refuse_host(host: str, field: str) -> Failure:
+    code, what = ("url_bare_ip", "an address") if read_address(host) else ("url_not_allowed", "a host")
+    why = "that the rule's `hosts` do not cover"
+    if host_class(host) is HostClass.METADATA:
+        why = "that may be a metadata service, and those must be written out in `allow`"
+    return Failure(code, f"the URL in argument `{field}` has {what} {why}", field)
+
+
+def _refuse_scheme(field: str) -> Failure:
+    return Failure("url_not_allowed", f"the URL in argument `{field}` is neither http nor https", field)
+
+
+def build(spec: Mapping[str, Any], context: BuildContext) -> UrlsConstraint:
+    """Give the constraint of one `urls` block.
+
+    Raises:
+        SpecError: a field, a pattern or a host cannot be compiled.
+
+    """
+    if context.original:
+        return _build_original(spec)
+    hosts = _compile_hosts(spec.get("hosts", "named"))
+    allow = _compile_patterns(spec, "allow", deny=False)
+    for index, pattern in enumerate(allow or ()):
+        _refuse_idle(pattern, hosts, index)
+    return UrlsConstraint(
+        build_fields(spec, ("url",)), allow, _compile_patterns(spec, "deny", deny=True) or (), hosts
+    )
+
+
+def _build_original(spec: Mapping[str, Any]) -> UrlsConstraint:
+    allow = [compile_original_allow(text) for text in spec.get("allow") or ()]
+    deny = [pattern for text in spec.get("deny") or () for pattern in compile_original_deny(text)]
+    return UrlsConstraint(
+        build_fields({}, ("url",)),
+        tuple(filter(None, allow)) if allow else None,
+        tuple(deny),
+        HostRule(_CLASSES["named"]),
+        is_original=True,
+        is_active=bool(spec.get("allow") or spec.get("deny")),
+    )
+
+
+def _compile_patterns(spec: Mapping[str, Any], key: str, *, deny: bool) -> tuple[UrlPattern, ...] | None:
+    if key not in spec:
+        return None
+    patterns: list[UrlPattern] = []
+    for index, text in enumerate(spec[key]):
+        try:
+            patterns.append(compile_url_pattern(text, deny=deny))
+        except ValueError as error:
+            raise SpecError((key, index), str(error)) from None
+    return tuple(patterns)
+
+
+def _compile_hosts(spec: str | Sequence[str]) -> HostRule:
+    if isinstance(spec, str):
+        if spec not in _CLASSES:
+            raise SpecError(("hosts",), f"expected `named`, `public`, `any` or a list, got `{spec}`")
+        return HostRule(_CLASSES[spec])
+    names: list[HostPattern] = []
+    networks: list[IPv4Network | IPv6Network] = []
+    for index, text in enumerate(spec):
+        try:
+            if read_address(text) or "/" in text or ":" in text:
+                networks.append(ip_network(text.strip("[]")))
+            else:
+                names.append(compile_host_pattern(text))
+        except ValueError as error:
+            raise SpecError(("hosts", index), str(error)) from None
+    return HostRule((), tuple(names), tuple(networks))
+
+
+def _refuse_idle(pattern: UrlPattern, hosts: HostRule, index: int) -> None:
+    """Refuse a pattern below a host of which `hosts` admits none."""
+    suffix = pattern.host.suffix if pattern.host else None
+    if suffix and not hosts.admits_below(suffix):
+        raise SpecError(
+            ("allow", index),
+            f"`{pattern.text}` matches nothing: `hosts` covers no host below `{suffix[1:]}`",
+            f"list `*{suffix}` under `hosts`, or set `hosts: any`",
+        )

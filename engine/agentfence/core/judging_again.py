@@ -1,0 +1,56 @@
+"""Messages that waited for a person while another policy came into force.
+
+They are judged again when the person has answered: the policy in force decides what goes on, and
+the person's word holds where it would ask them the same.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from agentfence.core.jsonrpc import Notification, Request
+from agentfence.core.judging import judge_by_policy
+from agentfence.core.policy.model import Verdict
+from agentfence.core.values import replace
+
+if TYPE_CHECKING:
+    from agentfence.core.constraints.interface import Circumstances
+    from agentfence.core.decision import Decision
+    from agentfence.core.gate import Gate
+    from agentfence.core.pending import Judged, Pending
+
+
+def judge_again(gate: Gate, pending: Pending, circumstances: Circumstances) -> Pending:
+    """Give `pending` as the policy in force sees it; what was asked differently is open again."""
+    members = tuple(_again(gate, member, pending, circumstances) for member in pending.members)
+    digest = gate.engine.policy.digest
+    return replace(pending, members=members, circumstances=circumstances, policy_digest=digest)
+
+
+def _again(gate: Gate, member: Judged, pending: Pending, circumstances: Circumstances) -> Judged:
+    message, conversation = member.message, pending.conversation
+    if member.violation is not None or not isinstance(message, Request | Notification):
+        return member
+    conversation.session.uncount(member.decision.rule, pending.circumstances.time)
+    again = judge_by_policy(
+        gate, message, member.call_id, conversation, circumstances, from_server=pending.from_server
+    )
+    return replace(again, approval=member.approval) if _still_holds(member, again) else again
+
+
+def _still_holds(member: Judged, again: Judged) -> bool:
+    """Whether what was said to `member` answers what the policy in force says."""
+    if member.approval is None or again.violation is not None:
+        return False
+    match again.decision.verdict:
+        case Verdict.ALLOW:
+            return True
+        case Verdict.DENY:
+            return not member.approval.is_approved
+        case Verdict.ASK:
+            return not member.approval.is_approved or _asks(again.decision) == _asks(member.decision)
+
+
+def _asks(decision: Decision) -> tuple[str | None, ...]:
+    """Give what a person is told of why they are asked."""
+    return decision.rule, decision.reason_code, decision.reason, decision.message

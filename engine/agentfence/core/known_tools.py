@@ -1,0 +1,111 @@
+"""What servers said of their tools in `tools/list` answers; bounded, oldest out first.
+
+A server may say something else to every agent, so each `Session` has its own.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import OrderedDict
+from hashlib import sha256
+from typing import TYPE_CHECKING
+
+from agentfence.core.values import frozen
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from agentfence.core.constraints.interface import Constraint, Json
+
+_MOST_TOOLS = 2_000
+"""Of one server."""
+_MOST_SERVERS = 200
+_LARGEST_SCHEMA = 65_536
+_MOST_CHARACTERS = 4_194_304
+"""Of all schemas of one server."""
+
+
+@frozen
+class KnownTool:
+    """One tool, as its server last described it."""
+
+    digest: str
+    schema: Json
+    """Its `inputSchema`; None for one that is not there or too large."""
+    size: int
+    """Of the schema as JSON, in characters."""
+    arguments: Constraint | None = None
+    """What holds calls to the schema, where that is wanted and the schema can be used."""
+
+
+class KnownTools:
+    """The tools of the servers of one agent."""
+
+    __slots__ = ("_servers",)
+
+    def __init__(self) -> None:
+        self._servers: OrderedDict[str, _Tools] = OrderedDict()
+
+    def find(self, peer: str, name: str) -> KnownTool | None:
+        """Give a server's tool; None when no list has named it."""
+        tools = self._servers.get(peer)
+        return None if tools is None else tools.by_name.get(name)
+
+    def learn(self, peer: str, name: str, tool: KnownTool) -> None:
+        """Keep what a server says of its tool now."""
+        tools = self._servers.get(peer)
+        if tools is None:
+            tools = self._servers[peer] = _Tools()
+            if len(self._servers) > _MOST_SERVERS:
+                self._servers.popitem(last=False)
+        tools.put(name, tool)
+
+    def other_peers_with(self, peer: str, name: str) -> list[str]:
+        """Give the other servers that have a tool of this name."""
+        return [other for other, tools in self._servers.items() if other != peer and name in tools.by_name]
+
+
+class _Tools:
+    __slots__ = ("by_name", "size")
+
+    def __init__(self) -> None:
+        self.by_name: OrderedDict[str, KnownTool] = OrderedDict()
+        self.size = 0
+
+    def put(self, name: str, tool: KnownTool) -> None:
+        self._forget(self.by_name.pop(name, None))
+        self.by_name[name] = tool
+        self.size += tool.size
+        while len(self.by_name) > _MOST_TOOLS or self.size > _MOST_CHARACTERS:
+            self._forget(self.by_name.popitem(last=False)[1])
+
+    def _forget(self, tool: KnownTool | None) -> None:
+        if tool is not None:
+            self.size -= tool.size
+
+
+def read_tool(descriptor: dict[str, Json]) -> KnownTool:
+    """Give what is kept of one entry of a `tools/list` answer."""
+    schema = descriptor.get("inputSchema")
+    size = 0 if schema is None else len(canonical(schema))
+    is_kept = isinstance(schema, dict) and size <= _LARGEST_SCHEMA
+    return KnownTool(digest_of(descriptor), schema if is_kept else None, size if is_kept else 0)
+
+
+def listed_tools(result: Json) -> Iterator[tuple[str, dict[str, Json]]]:
+    """Give the entries of a `tools/list` answer that have a name, with it."""
+    tools = result.get("tools") if isinstance(result, dict) else None
+    for tool in tools if isinstance(tools, list) else ():
+        name = tool.get("name") if isinstance(tool, dict) else None
+        if isinstance(tool, dict) and isinstance(name, str):
+            yield name, tool
+
+
+def digest_of(descriptor: Json) -> str:
+    """Give `sha256:HEX` over all that a server says of a tool; its spelling and order do not count."""
+    return "sha256:" + sha256(canonical(descriptor).encode("ascii")).hexdigest()
+
+
+def canonical(value: Json) -> str:
+    """Give the one spelling of a JSON value."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"))

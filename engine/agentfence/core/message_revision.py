@@ -1,0 +1,85 @@
+"""Under which revision of MCP a message is judged, and what contradicts it.
+
+HTTP: what the session settled, else the version header, else the assumed revision. Stdio: what
+`initialize` settled, else what the message's `_meta` claims, else the assumed one.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from agentfence.core.events import tool_of
+from agentfence.core.jsonrpc import Request, Response
+from agentfence.core.revisions import ASSUMED, REVISIONS, meta_version, revision_named
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from agentfence.core.constraints.interface import Json
+    from agentfence.core.http.message import Headers, HttpRefusal
+    from agentfence.core.jsonrpc import Message
+    from agentfence.core.revisions import Revision
+    from agentfence.core.session import Conversation
+
+
+def revision_of(messages: Sequence[Message], conversation: Conversation, headers: Headers | None) -> Revision:
+    """Give the revision of the messages in one body: the newest of those that are claimed."""
+    if conversation.negotiated is not None:
+        return conversation.negotiated
+    if headers is not None:
+        declared = _version_header(headers)
+        return ASSUMED if declared is None else revision_named(declared)
+    newest: Revision | None = None
+    for message in messages:
+        claimed = _claimed(message)
+        if claimed is not None:
+            revision = revision_named(claimed)
+            newest = revision if newest is None else max(newest, revision, key=REVISIONS.index)
+    return newest or ASSUMED
+
+
+def header_refusal(
+    messages: Sequence[Message],
+    revision: Revision,
+    conversation: Conversation,
+    headers: Headers,
+    *,
+    is_batch: bool = False,
+) -> HttpRefusal | None:
+    """Give the refusal of messages that their headers, or their session, contradict."""
+    # Imported here, as the relay has no headers and starts often.
+    from agentfence.core.http.message import HttpRefusal
+    from agentfence.core.http.mirrored_headers import check_mirrored
+
+    declared, settled = _version_header(headers), conversation.negotiated
+    is_initialize = any(
+        isinstance(message, Request) and message.method == "initialize" for message in messages
+    )
+    if settled is not None and declared is not None and declared != settled.name and not is_initialize:
+        text = f"the MCP-Protocol-Version header contradicts its session, which settled on {settled.name}"
+        return HttpRefusal(400, -32020, text, "header_mismatch")
+    if not is_batch:
+        return check_mirrored(headers, messages[0], revision, _schema_of(messages[0], conversation))
+    if any(_claimed(message) not in {None, declared} for message in messages):
+        text = "a member of the batch claims another revision than the MCP-Protocol-Version header"
+        return HttpRefusal(400, -32020, text, "header_mismatch")
+    return check_mirrored(headers, None, revision)
+
+
+def _claimed(message: Message) -> str | None:
+    return None if isinstance(message, Response) else meta_version(message.params)
+
+
+def _schema_of(message: Message, conversation: Conversation) -> Json:
+    """Give the schema of the tool that a message calls, where a list of tools has shown it."""
+    if isinstance(message, Response):
+        return None
+    tool = tool_of(message)
+    known = None if tool is None else conversation.session.tools.find(conversation.peer, tool)
+    return None if known is None else known.schema
+
+
+def _version_header(headers: Headers) -> str | None:
+    from agentfence.core.http.message import single
+
+    return single(headers, "mcp-protocol-version")

@@ -1,0 +1,161 @@
+"""What is kept and noted of what servers return, before the agent gets it.
+
+Texts are remembered for taint; lists of tools show schemas, definitions that changed, texts that
+people cannot see, and one name on two servers.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from agentfence.core import tool_lists
+from agentfence.core.constraints.interface import SpecError
+from agentfence.core.decision import quoted
+from agentfence.core.effects import Record
+from agentfence.core.events import tool_of
+from agentfence.core.known_tools import KnownTool, digest_of, listed_tools, read_tool
+from agentfence.core.pins import PIN_TEXTS, PinState
+from agentfence.core.policy.model import Pins
+from agentfence.core.tool_schemas import arguments_constraint
+from agentfence.core.tool_texts import oddities_of_texts
+from agentfence.core.values import replace
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from agentfence.core.calls_in_flight import CallInFlight
+    from agentfence.core.constraints.interface import Json
+    from agentfence.core.gate import Gate
+    from agentfence.core.jsonrpc import Notification, Request, Response
+    from agentfence.core.session import Conversation
+
+_LONGEST_SOURCE = 256
+_WITHOUT_FOREIGN_TEXT = frozenset(
+    {
+        *("initialize", "ping", "server/discover", "logging/setLevel", "subscriptions/listen"),
+        *("tools/list", "prompts/list", "resources/list", "resources/templates/list"),
+        *("resources/subscribe", "resources/unsubscribe"),
+    }
+)
+"""Requests whose results describe the server: what agents call tools by would all be foreign."""
+_PIN_CODES = frozenset(code for code, _ in PIN_TEXTS.values())
+_TASK_STATE = "notifications/tasks"
+
+
+def source_of(request: Request, conversation: Conversation) -> str:
+    """Give whose answer a request brings: a tool, for a message about a task that of the task."""
+    tool = tool_of(request)
+    if tool is None and request.method.startswith("tasks/"):
+        tool = _tool_of_task((request.params or {}).get("taskId"), conversation)
+    return (tool or request.method)[:_LONGEST_SOURCE]
+
+
+def observe_answer(
+    gate: Gate, conversation: Conversation, call: CallInFlight, response: Response, time: float
+) -> tuple[Record, ...]:
+    """Keep what an answer brings, and give what the log must know of it."""
+    if tool_lists.is_list(call.method, response):
+        return tuple(_observe_tools(gate, conversation, call.call_id, response.result, time))
+    if call.method in _WITHOUT_FOREIGN_TEXT and not response.is_error:
+        return ()
+    value: Json = dict(response.error or {}) if response.is_error else response.result
+    return _remember(gate, conversation, call.source or call.method, value, call.call_id, time)
+
+
+def observe_message(
+    gate: Gate, conversation: Conversation, message: Request | Notification, time: float
+) -> tuple[Record, ...]:
+    """Keep what a server tells the agent unasked: a prompt, a question, a log line, the result of a task."""
+    if gate.engine.taint is None or not message.params:
+        return ()
+    # The tasks extension of MCP 2026-07-28 has results in notifications.
+    task_id = message.params.get("taskId") if message.method == _TASK_STATE else None
+    source = _tool_of_task(task_id, conversation) or message.method[:_LONGEST_SOURCE]
+    return _remember(gate, conversation, source, dict(message.params), gate.next_call_id(), time)
+
+
+def observe_error(
+    gate: Gate, conversation: Conversation, error: Json, time: float, call: CallInFlight | None = None
+) -> tuple[Record, ...]:
+    """Keep the text of an error that is passed on without having been judged."""
+    source, call_id = ("error", gate.next_call_id()) if call is None else (call.source, call.call_id)
+    return _remember(gate, conversation, source, error, call_id, time)
+
+
+def _tool_of_task(task_id: Json, conversation: Conversation) -> str | None:
+    if not isinstance(task_id, str):
+        return None
+    task = conversation.tasks(from_server=False).find(conversation.server, task_id)
+    return None if task is None else task.source
+
+
+def _remember(
+    gate: Gate, conversation: Conversation, source: str, value: Json, call_id: str, time: float
+) -> tuple[Record, ...]:
+    rules, session, server = gate.engine.taint, conversation.session, conversation.server
+    source = source or "unknown"
+    if rules is None or not rules.is_source(server, source):
+        return ()
+    shown = source if server is None else f"{server}/{source}"
+    has_forgotten = rules.remember(session.taint, shown, value)
+    if not has_forgotten or not session.noted.is_new("taint_forgotten"):
+        return ()
+    text = "more came back than is remembered for taint, and the oldest is forgotten from now on"
+    return (Record(gate.events.noted(conversation, time, call_id, "taint_forgotten", text)),)
+
+
+def _observe_tools(
+    gate: Gate, conversation: Conversation, call_id: str, result: Json, time: float
+) -> Iterator[Record]:
+    """Keep what a list says of each tool, and tell what is odd about it."""
+    known_before, seen = conversation.session.tools, set[str]()
+    for name, descriptor in listed_tools(result):
+        before = known_before.find(conversation.peer, name)
+        tool, notes = read_tool(descriptor), list[tuple[str, str]]()
+        if name in seen and before is not None and before.digest != tool.digest:
+            # Only one of two can be called, and nobody knows which: it is neither of them.
+            tool = KnownTool(digest_of([before.digest, tool.digest]), None, 0)
+        elif gate.engine.policy.validate_arguments:
+            tool = _with_constraint(tool, before, notes)
+        seen.add(name)
+        known_before.learn(conversation.peer, name, tool)
+        notes += _oddities(gate, conversation, name, descriptor, tool, before)
+        for code, text in notes:
+            what = "pin" if code in _PIN_CODES else code
+            if conversation.session.noted.is_new(what, conversation.peer, name, tool.digest):
+                text = f"tool {quoted(name)} {text}"
+                event = gate.events.noted(
+                    conversation, time, call_id, code, text, tool=name, digest=tool.digest
+                )
+                yield Record(event)
+
+
+def _with_constraint(tool: KnownTool, before: KnownTool | None, notes: list[tuple[str, str]]) -> KnownTool:
+    if before is not None and before.digest == tool.digest:
+        return before
+    try:
+        return replace(tool, arguments=arguments_constraint(tool.schema))
+    except SpecError:
+        notes.append(("schema_unusable", "has a schema that calls cannot be held to"))
+        return tool
+
+
+def _oddities(
+    gate: Gate,
+    conversation: Conversation,
+    name: str,
+    descriptor: dict[str, Json],
+    tool: KnownTool,
+    before: KnownTool | None,
+) -> Iterator[tuple[str, str]]:
+    if gate.engine.policy.pins is not Pins.OFF:
+        state = gate.engine.lock.state(conversation.peer, name, tool.digest)
+        if state is PinState.UNKNOWN and before is not None and before.digest != tool.digest:
+            state = PinState.CHANGED
+        if state is not PinState.HOLDS:
+            yield PIN_TEXTS[state]
+    yield from oddities_of_texts(descriptor)
+    others = conversation.session.tools.other_peers_with(conversation.peer, name)
+    if others:
+        shown = ", ".join(quoted(other) for other in others[:3])
+        yield "tool_name_shared", f"has the name of a tool of {shown}"

@@ -1,0 +1,1 @@
+"""The policy language: reading, checking, merging and compiling policy files."""

@@ -1,0 +1,60 @@
+"""Lint of deny patterns that cover less than they look like."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from agentfence.core.policy.lint.basis import texts_at
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from agentfence.core.errors import Problem
+    from agentfence.core.policy.lint.basis import Basis, Block, ToolPattern
+
+_ABSOLUTE = re.compile(r"/|[A-Za-z]:")
+_WILDCARD = re.compile(r"[*?\[]")
+
+
+def narrow_values(basis: Basis) -> Iterator[Problem]:
+    """Find deny patterns that let pass what they seem to deny."""
+    for block in basis.blocks():
+        if block.kind == "paths":
+            yield from _paths(block)
+        elif block.kind == "command":
+            yield from _commands(block)
+
+
+def _paths(block: Block) -> Iterator[Problem]:
+    patterns = list(texts_at(block.node, "deny", block.path))
+    texts = {pattern.text for pattern in patterns}
+    for pattern in patterns:
+        text = pattern.text.removeprefix("./")
+        if text in ("", ".") or "**" in text:
+            continue
+        if text.endswith("/*"):
+            if f"{text}*" not in texts:
+                why = f"it covers what is right in the folder, and not `{text[:-1]}a/b`"
+                yield _narrow(pattern, why, f"write `{text}*` for all below it")
+        elif "/" not in text and not _ABSOLUTE.match(text) and f"**/{text}" not in texts:
+            why = "it covers that name at the top alone, and not in a folder"
+            yield _narrow(
+                pattern, why, f"write `**/{text}` for every folder, or `/{text}` with the whole path"
+            )
+
+
+def _commands(block: Block) -> Iterator[Problem]:
+    patterns = list(texts_at(block.node, "deny_patterns", block.path))
+    texts = {pattern.text for pattern in patterns}
+    for pattern in patterns:
+        text = pattern.text
+        is_alone = not any(other.startswith(text) and other != text for other in texts)
+        if is_alone and not _WILDCARD.search(text):
+            why = "it covers exactly these words, and nothing with more behind them"
+            yield _narrow(pattern, why, f"write `{text}**`")
+
+
+def _narrow(pattern: ToolPattern, why: str, advice: str) -> Problem:
+    message = f"`{pattern.text}` denies less than it looks: {why}"
+    return pattern.position.problem("narrow_pattern", message, pattern.path, advice)

@@ -1,0 +1,39 @@
+"""What a person is asked about a message."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from agentfence.core.effects import Question
+from agentfence.core.events import tool_of
+from agentfence.core.jsonrpc import Notification, Request
+
+if TYPE_CHECKING:
+    from agentfence.core.events import Events
+    from agentfence.core.pending import Judged
+    from agentfence.core.session import Conversation
+
+
+def question_about(member: Judged, conversation: Conversation, events: Events) -> Question:
+    """Give the question about a message that a policy says to ask about, redacted.
+
+    Raises:
+        TypeError: Nothing but a request or a notification can need a person.
+
+    """
+    message, decision, session = member.message, member.decision, conversation.session
+    if not isinstance(message, Request | Notification):
+        raise TypeError("only a request or a notification can need a person")
+    tool = tool_of(message)
+    return Question(
+        call_id=member.call_id,
+        client=session.client,
+        server=conversation.server,
+        method=events.name(message.method),
+        tool=None if tool is None else events.name(tool),
+        arguments=events.arguments(message),
+        rule=decision.rule,
+        reason=events.text(decision.reason),
+        message=decision.message,
+        remember=decision.remember if session.is_identified else None,
+    )

@@ -1,0 +1,312 @@
+"""Secrets that their name gives away: `password=…`, `"apiKey": "…"`, `--token …`, `Authorization: …`.
+
+A scanner finds the words that secrets' names are made of; the whole name around the word is
+classified as a key of JSON would be; what follows it tells whether and how a value is assigned.
+
+Invariants
+- Every look at a value is bounded, or ends where the search goes on: the whole is linear.
+- A value that is plainly none stays: a reference, a call, a type, a word of prose, a placeholder.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from agentfence.core.redaction.checks import has_digit, looks_chosen
+from agentfence.core.redaction.names import Proof, SecretName
+from agentfence.core.redaction.scanning import byte_scanner
+from agentfence.core.redaction.spans import Span
+from agentfence.core.redaction.values import (
+    WITH_BLANKS,
+    Reading,
+    is_honest,
+    read_header,
+    read_quoted,
+    read_value,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from agentfence.core.redaction.work import Work
+
+_CERTAIN = (
+    rb"(?:github|gitlab|gh|azure|devops)[_-]?pat|"
+    rb"pass|pwd|secret|token|cred|cookie|jwt|psk|bearer|mnemonic|community|verifier|assertion|authori[sz]ation"
+    rb"|(?:api|access|private|secret|encryption|decryption|signing|master|account|shared|auth|session|service|license"
+    rb"|deploy|ssh|ssl|tls|storage|subscription|functions|app|application|client|consumer|wpa|wep|wifi|hmac|aes"
+    rb"|integration|recovery)[ _.-]?key|sess(?:ion)?[ _.-]?id|conn(?:ection)?[ _-]?str|card[ _-]?number"
+    rb"|(?:seed|recovery)[ _-]?(?:phrase|words)|request[_-]?state|saml[_-]?response"
+    rb"|(?:pin|mfa|fa|factor|verification|security|recovery|backup|auth|time)[ _-]?(?:code|answer|pin)"
+    rb"|(?:\b|_)(?:pw|pin|otp|totp|mfa|cvv|cvc|csc|ssn)|(?-i:[a-z](?:Pin|Otp|Mfa|Cvv|Cvc|Ssn))|"
+    + "kennwort|contrase|senha|wachtwoord|пароль|密码|密碼|パスワード|비밀번호".encode()
+)
+"""What names hold that announce a secret."""
+_DOUBTFUL = (
+    rb"(?:\b|_|(?-i:[a-z]))(?:keys?|auth|authentication|signature|sig|session|sid|ticket|hapikey|appid|dpop)"
+)
+"""The same for names with honest uses, whose value must look random."""
+_SPOKEN = (
+    rb"passw|passphrase|passcode|pwd|secret|token|credential|(?:api|access|private)[ _-]?key|"
+    rb"(?:verification|security|access|recovery|login)[ _-]?code|\b(?:pin|otp|cvv|ssn)"
+)
+"""Names after which a value may stand without any sign."""
+_NAME_BYTES = bytes(byte for byte in range(256) if byte >= 128 or chr(byte).isalnum() or chr(byte) in "_.-")
+_NAME_REST = rb"[A-Za-z0-9_.\x80-\xff-]*"
+_NAMED = rb"(?i:" + _CERTAIN + rb")" + _NAME_REST
+_SIGN = rb"""[\f"'`\]]{0,9}\s*[?!+]?(?:[:=]|\xef\xbc\x9a)"""
+_SETTING = rb"(?i:set|with|use)[A-Za-z_]{0,16}(?i:" + _CERTAIN + rb")[A-Za-z0-9_]*"
+"""The name of a method that sets a secret."""
+_ATTRIBUTE = rb"""["']\s+(?:[A-Za-z-]{1,20}=["'][^"'<>]{0,80}["']\s+){0,4}(?:value|content)="""
+"""What stands in HTML and XML between a name that is an attribute and its value."""
+
+ASSIGNED = b"|".join(
+    (
+        _NAMED
+        + rb"(?:"
+        + _SIGN
+        + rb"""|["'`\f]{0,9}\s*[,;]?[\s"']*[Vv]alue[\f"']*\s*[:=]|>|</key>|["']>|"""
+        + _ATTRIBUTE
+        + rb")",
+        rb"(?i:" + _DOUBTFUL + rb")" + _NAME_REST + _SIGN + rb"""[\s>"'`]*[A-Za-z0-9+/=_~%-]{12}""",
+        rb"(?i:"
+        + _SPOKEN
+        + rb")"
+        + _NAME_REST
+        + rb"""(?:\s+(?:is|was|ist|lautet|est|es)[\s:]|[ \t|]+["'`]?[^\s"'`=:,]*[0-9]|[ \t]+')""",
+        rb"-[A-Za-z0-9-]*" + _NAMED + rb"""["'\f]*,?\s+["']?[^\s"'-]""",
+        _NAMED + rb"""\\*["'],\s*\\*["']""",
+        _SETTING + rb"""\(\f?["'`]""",
+    )
+)
+"""A secret's name, or part of one, and what assigns a value to it, as an expression for RE2."""
+QUOTED = b"|".join(
+    (
+        _SETTING + rb"""\(\\+["']""",
+        _NAMED + rb"""["'\]]{0,2}\s*[:=]{0,3}\s*\\+["'/nt]""",
+        rb"(?i:" + _DOUBTFUL + rb")" + _NAME_REST + rb"""\\+"\s*:\s*\\+"[A-Za-z0-9+/=_~%-]{12}""",
+    )
+)
+"""The same within nested JSON, as an expression for RE2."""
+ESCAPED = _NAMED + rb"""(?:["'\]]{0,2}\s*[:=]?\s*\\+u|&(?:quot|apos);)"""
+"""The same with other escapes between."""
+
+_NAME = re.compile(rb"[A-Za-z0-9_.\x80-\xff-]+")
+_SPACED_NAME = re.compile(
+    rb"[A-Za-z0-9_.\x80-\xff-]+"
+    rb"(?: (?i:keys?|ids?|codes?|string|phrase|words|number|answer|pin)\b[A-Za-z0-9_.-]*)?"
+)
+_FORM = re.compile(
+    rb"""
+      (?P<sign>[\f"'`\]]{0,9}[ \t\f]*+[?!+]?(?:=>|:=|=(?!=)|:(?!:|//|\?))[ \t\f]*+)
+    | (?P<compare>[\f"'`\]]{0,9}[ \t]*+[=!]==?[ \t\f]*+(?=[bBrRfFuU]{0,2}["'`]))
+    | (?P<pair>["'`\f]{0,9}\s*+[,;]?[\s"']*+[Vv]alue[\f"']*+\s*+[:=][ \t\f]*+)   # name: PASSWORD, value: x
+    | (?P<attribute>"""
+    + _ATTRIBUTE
+    + rb""")
+    | (?P<argument>\f*+["'`],\s*+(?=["'`]))
+    | (?P<call>\((?=\f*["'`]))
+    | (?P<content>["']>)
+    | (?P<element></key>\s*+<string>|>)
+    | (?P<prose>\s++(?:is|was|ist|lautet|est|es):?\s++)
+    | (?P<blank>[ \t|]++)
+    """,
+    re.VERBOSE,
+)
+_OPTION = re.compile(rb"""["'\f]*+,?\s++(?!-)""")
+"""What stands between an option and its value."""
+_TYPE = re.compile(
+    rb"""&?[A-Za-z_][A-Za-z_.]{2,30}(?:\[[^\]\n]{0,40}\])?(?: ?\| ?[A-Za-z]{1,20})?"""
+    rb"""[ \t]*+=[ \t]*+(?=[bfru]{0,2}["'`])"""
+)
+"""What stands between a variable and its value: `password: str = "…"`."""
+_NEXT_LINE = re.compile(rb"""\r?\n[ \t\f]*+(?=["'{\[])""")
+_TAG = re.compile(rb"!![a-z]{1,20}[ \t]++")
+_LINE_BELOW = re.compile(rb"""\r?\n[ \t]*+([^\s"'`<>:=]{6,200})[ \t]*+(?=\r?\n|\Z)""")
+"""A word alone in the line below `Password:`."""
+_NOT_ASSIGNED = re.compile(rb"(?::[a-z]{3,10} (?:[A-Za-z]{1,20} )?|(?<!/):|://)\Z")
+"""What stands before a name that a colon follows, but no value: `:param password:`, the parts of a URN, the
+user of a URL."""
+_SPOKEN_VALUE = re.compile(rb"""["'`]?([^\s"'`<>,;]{6,200})(?![\x80-\xbf])""")  # no half characters
+_ESCAPE = re.compile(rb"\\u[0-9A-Fa-f]{4}")
+_CONTENT = re.compile(rb"(?:<!\[CDATA\[)?([^<>]{1,8192}?)(?:\]\]>)?</")
+_ARGUMENT = re.compile(rb"""[bru]?\f*+["'`]([^\s"'`<>]{8,400})\f*+["'`]""")
+_SETTER = re.compile(rb"(?:[A-Za-z0-9]*[._-])*(?i:set|with|use)[A-Z_]")
+_NAMING = re.compile(rb"""(?:name|key|id)=\Z""")
+_LAST_WORD = re.compile(
+    rb"(?i:pass[a-z]*|pwd|secrets?|tokens?|creds?|credentials?|keys?|codes?|pins?|otps?|cvv|ssn|number)"
+    rb"[0-9]*(?:[._-][A-Za-z]{2,12})?\Z"
+)
+_HANDLED = re.compile(rb"(?i:\b(?:get|describe|delete|edit|patch|annotate|label|create|inspect|list)\s+)\Z")
+"""What stands before a secret that is named and not told: `kubectl get secret db-1`."""
+_FALLBACK = re.compile(rb"""[A-Za-z_$][A-Za-z0-9_$.?()\[\]"' ]{0,120}?(?:\|\||\?\?|\bor\b)\s*+(?=["'`])""")
+"""A reference before the value that counts without it: `process.env.KEY || "…"`."""
+_WIDE_COLON = "：".encode()
+_REDACTED = re.compile(rb"""["'`\f]{0,9}\x01++(?=[\s"'`,;)}\]&\f]|\Z)""")
+"""What was found before, and blanked."""
+_LONGEST_PREFIX = 64
+_COST = 8
+_COST_OF_A_VALUE = 12
+_LONGEST_LEAD = 40
+_HEADERS = frozenset({"authorization", "cookie", "cookies"})
+_NO_LETTERS = re.compile(rb"[^a-z]+")
+
+
+class Assignments:
+    """Finds the values of names that announce a secret."""
+
+    __slots__ = ("_classify", "_scanner")
+
+    def __init__(self, classify: Callable[[str], SecretName | None]) -> None:
+        """Take what tells of a name whether it announces a secret."""
+        self._classify = classify
+        self._scanner = byte_scanner(ASSIGNED)
+
+    def find(self, text: bytes, work: Work) -> Iterator[Span]:
+        """Give the secrets in `text`."""
+        position = 0
+        text = text.replace(_WIDE_COLON, b":  ")
+        for _ in work.looks(_COST):
+            found = self._scanner.search(text, position)
+            if found is None:
+                return
+            hit = found[0]
+            before = text[max(position, hit - _LONGEST_PREFIX) : hit]
+            start = hit - len(before) + len(before.rstrip(_NAME_BYTES))
+            name = _SPACED_NAME.match(text, start)
+            position = max(name.end() if name else 0, hit + 1)
+            secret = self._classify(text[start:position].decode(errors="replace"))
+            reading = self._read(text, start, position, secret) if secret else None
+            if secret and reading:
+                work.spend(_COST_OF_A_VALUE)
+                for first, last in reading.secrets:
+                    yield Span(first, last, secret.label, by_name=True)
+                position = max(position, reading.end)
+                work.spend(reading.cost)
+        yield Span.unread(position)
+
+    def _read(self, text: bytes, start: int, end: int, secret: SecretName) -> Reading | None:
+        """Give the value of the name that stands at `start` to `end`."""
+        option = _OPTION.match(text, end) if text[start : start + 1] == b"-" else None
+        if option:  # a passphrase of many words is quoted there
+            one_word = SecretName("password", secret.proof) if secret.label == "passphrase" else secret
+            return self._read_assigned(text, start, end, option.end(), one_word)
+        form = _FORM.match(text, end)
+        if form is None:
+            return None
+        match form.lastgroup:
+            case "element":
+                return _read_element(text, start, form.end(), secret)
+            case "content" | "argument" | "call" | "attribute":
+                return _read_markup(text, start, end, form)
+            case "blank" if not _LAST_WORD.search(text, start, end) or _is_handled(text, start, secret):
+                return None
+            case "prose" | "blank":
+                return _read_spoken(text, form.end(), secret, is_said=form.lastgroup == "prose")
+            case "sign" if b":" in form[0]:
+                position = _after_colon(text, start, form)
+                return None if position is None else self._read_assigned(text, start, end, position, secret)
+            case _:
+                return self._read_assigned(text, start, end, form.end(), secret)
+
+    def _read_assigned(
+        self, text: bytes, start: int, end: int, position: int, secret: SecretName
+    ) -> Reading | None:
+        if _REDACTED.match(text, position) and secret.label not in WITH_BLANKS:
+            return None
+        if is_honest(text, position) or self._is_reference(text, start, end, position):
+            fallback = _FALLBACK.match(text, position)
+            return _read_argument(text, fallback.end()) if fallback else None
+        if text[start - 1 : start] == text[position : position + 1] and _is_prompt(text, end, position):
+            return None
+        if secret.label in _HEADERS:
+            before = text[start - 1 : start]
+            quote = before if before in {b'"', b"'", b"`"} else b""
+            return read_header(text, position, quote, secret.label)
+        return read_value(text, position, secret.label, secret.proof)
+
+    def _is_reference(self, text: bytes, start: int, end: int, position: int) -> bool:
+        """Whether the value is a variable of that name: `self.password = password`, `token=ACCESS_TOKEN`."""
+        found = _NAME.match(text, position)
+        if found is None or not found[0].replace(b"_", b"").isalpha():
+            return False
+        name, value = _NO_LETTERS.sub(b"", text[start:end].lower()), _NO_LETTERS.sub(b"", found[0].lower())
+        is_alike = name.endswith(value) or (b"_" in found[0] and value.endswith(name))
+        return is_alike and self._classify(found[0].decode(errors="replace")) is not None
+
+
+def _is_prompt(text: bytes, end: int, position: int) -> bool:
+    """Whether a quoted text ends with the name and a colon, as `"Password: "` does, and gives no value."""
+    return text[position : position + 1] in {b'"', b"'", b"`"} and not re.search(
+        rb"""["'`]""", text[end:position]
+    )
+
+
+def _after_colon(text: bytes, start: int, sign: re.Match[bytes]) -> int | None:
+    """Give where the value behind a colon starts; None when it assigns nothing."""
+    is_quoted = sign[0][:1] != b":"
+    if not is_quoted and _NOT_ASSIGNED.search(text[max(0, start - _LONGEST_LEAD) : start]):
+        return None
+    below = _LINE_BELOW.match(text, sign.end())
+    if below and looks_chosen(below[1]):
+        return below.start(1)
+    following = (
+        _TYPE.match(text, sign.end())
+        or _TAG.match(text, sign.end())
+        or (_NEXT_LINE.match(text, sign.end()) if is_quoted else None)
+    )
+    return following.end() if following else sign.end()
+
+
+def _read_element(text: bytes, start: int, position: int, secret: SecretName) -> Reading | None:
+    """Give the content of an XML element."""
+    if text[start - 1 : start] not in {b"<", b":", b">"} or secret.proof is not Proof.NONE:
+        return None
+    content = _CONTENT.match(text, position)
+    return Reading((content.span(1),), content.end()) if content and not is_honest(text, position) else None
+
+
+def _read_markup(text: bytes, start: int, end: int, form: re.Match[bytes]) -> Reading | None:
+    """Give the value that markup or a call puts to a name: one that looks like a secret."""
+    before = text[max(0, start - _LONGEST_LEAD) : start]
+    match form.lastgroup:
+        case "argument" if not before[:-1].rstrip(b"\f").endswith(b"("):
+            return None
+        case "call" if not _SETTER.match(text, start, end):
+            return None
+        case "content" if not _NAMING.search(before[:-1]):
+            return None
+        case "content":
+            content = _CONTENT.match(text, form.end())
+            is_secret = content and b" " not in content[1] and looks_chosen(content[1])
+            return Reading((content.span(1),), content.end()) if content and is_secret else None
+        case _:
+            return _read_argument(text, form.end())
+
+
+def _read_argument(text: bytes, position: int) -> Reading | None:
+    argument = _ARGUMENT.match(text, position)
+    if argument is None or not looks_chosen(argument[1]) or is_honest(text, position):
+        return None
+    return Reading((argument.span(1),), argument.end())
+
+
+def _is_handled(text: bytes, start: int, secret: SecretName) -> bool:
+    is_object = secret.label in {"secret", "secrets"}
+    return is_object and _HANDLED.search(text[max(0, start - _LONGEST_LEAD) : start]) is not None
+
+
+def _read_spoken(text: bytes, position: int, secret: SecretName, *, is_said: bool) -> Reading | None:
+    """Give the secret of `password is …`, `PASSWORD '…'`, `password …`: one that no sign marks."""
+    if is_honest(text, position) or secret.proof is Proof.RANDOM:
+        return None
+    if secret.proof is Proof.DIGITS:
+        return read_value(text, position, secret.label, secret.proof)
+    if not is_said and text[position : position + 1] == b"'" and secret.label == "password":
+        return read_quoted(text, position)
+    spoken = _SPOKEN_VALUE.match(text, position)
+    said = _ESCAPE.sub(b"", spoken[1]) if spoken else b""
+    if spoken and (looks_chosen(said) or (secret.label.endswith("code") and has_digit(said))):
+        return Reading((spoken.span(1),), spoken.end())
+    return None

@@ -1,0 +1,86 @@
+"""All built-in detectors over one text."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from agentfence.core.redaction.assignments import ASSIGNED, ESCAPED, QUOTED, Assignments
+from agentfence.core.redaction.encoded import ENCODED, Encoded
+from agentfence.core.redaction.private_keys import ARMOUR, PrivateKeys
+from agentfence.core.redaction.scanning import byte_scanner
+from agentfence.core.redaction.spans import Span, blank
+from agentfence.core.redaction.tokens import GLUED, TABLES, TOKEN, Tokens
+from agentfence.core.redaction.views import HIDDEN, MOST_ESCAPES, View, unquoted
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from agentfence.core.redaction.names import SecretName
+    from agentfence.core.redaction.work import Work
+
+_DEEPEST = 3
+"""Encodings within encodings that are followed."""
+_COST = 20
+_COST_OF_AN_ESCAPE = 1
+_MARGIN = 4096
+
+SUSPICIOUS = b"|".join((TOKEN, ASSIGNED, QUOTED, ESCAPED, ENCODED, HIDDEN, GLUED, ARMOUR, rb'"kty'))
+"""What a text must hold before any detector finds something in it, as an expression for RE2."""
+
+
+class Builtin:
+    """Finds the secrets that people really leak."""
+
+    __slots__ = ("_detectors", "_encoded", "_hidden", "_quoted", "suspicious")
+
+    def __init__(self, classify: Callable[[str], SecretName | None]) -> None:
+        """Take what tells of a name whether it announces a secret."""
+        self.suspicious = byte_scanner(SUSPICIOUS)
+        self._hidden = byte_scanner(b"|".join((HIDDEN, ESCAPED, GLUED)))
+        self._quoted = byte_scanner(QUOTED)
+        self._detectors: tuple[Assignments | Tokens | PrivateKeys, ...] = (
+            Assignments(classify),
+            *map(Tokens, TABLES),
+            PrivateKeys(),
+        )
+        self._encoded = Encoded(self._find_decoded)
+
+    def find(self, text: bytes, work: Work, depth: int = 0) -> list[Span]:
+        """Give every secret in `text`, in no order; spans may overlap."""
+        if not work.spend(_COST):
+            return [Span.unread(0)]
+        spans = self._find_plain(text, depth, work)
+        text = _as_far_as_read(text, spans)
+        if b"\\" in text and self._quoted.search(text):
+            view = unquoted(text)
+            spans += (span.trimmed(view) for span in self._find_plain(view, depth, work))
+            text = _as_far_as_read(text, spans)
+        if depth < _DEEPEST and _may_hide(text) and self._hidden.search(text):
+            read = View(text, work.affords(MOST_ESCAPES, _COST_OF_AN_ESCAPE))
+            work.spend(read.escapes * _COST_OF_AN_ESCAPE)
+            spans += map(read.source, self._find_decoded(read.text, depth + 1, work))
+            if read.end < len(text):
+                spans.append(Span.unread(read.end))
+        return spans
+
+    def _find_decoded(self, text: bytes, depth: int, work: Work) -> list[Span]:
+        return self.find(text, work, depth) if depth <= _DEEPEST and self.suspicious.search(text) else []
+
+    def _find_plain(self, text: bytes, depth: int, work: Work) -> list[Span]:
+        runs = self._encoded.find(text, depth, work)
+        spans = [*runs.secrets]
+        text = blank(text, runs.binaries)
+        for detector in self._detectors:
+            text = _as_far_as_read(text, spans[-1:])
+            spans += detector.find(text, work)
+        return spans
+
+
+def _as_far_as_read(text: bytes, spans: list[Span]) -> bytes:
+    """Give the text up to where a detector gave up, and more, lest a secret is cut there."""
+    unread = [span.start for span in spans if span.is_rest]
+    return text[: min(unread) + _MARGIN] if unread else text
+
+
+def _may_hide(text: bytes) -> bool:
+    return not text.isascii() or any(mark in text for mark in (b"\\", b"%", b"&", b"\x1b"))

@@ -1,0 +1,93 @@
+"""Second looks at what a pattern found: a card number, a credential, a random string or not."""
+
+from __future__ import annotations
+
+import binascii
+import re
+
+from agentfence.core.late_regex import late_regex
+
+_ISSUERS = late_regex(
+    rb"4\d{12}(?:\d{3})?|5[1-5]\d{14}|2(?:22[1-9]|2[3-9]\d|[3-6]\d\d|7[01]\d|720)\d{12}|3[47]\d{13}"
+    rb"|4\d{18}|220[0-4]\d{12}|6(?:011|5\d\d|4[4-9]\d)\d{12}|62\d{14,17}|(?:50[1-9]\d|56[0-9]\d|67[0-9]\d)\d{12}|35(?:2[89]|[3-8]\d)\d{12}|3(?:0[0-5]|[68]\d)\d{11}"
+)
+_GROUPED = late_regex(rb"\d+|\d{4}(\D+)\d{4}\1\d{4}\1\d{4}|\d{4}(\D+)\d{6}\2\d{4,5}")
+_DIGIT = late_regex(rb"\d")
+_CASES = (re.compile(rb"[a-z]"), re.compile(rb"[A-Z]"), _DIGIT)
+_TURN = late_regex(rb"[A-Za-z](?=[^A-Za-z0-9]{0,2}\d)|\d(?=[^A-Za-z0-9]{0,2}[A-Za-z])")
+_LETTER = late_regex(rb"[A-Za-z\x80-\xff]")
+_TECHNICAL = late_regex(
+    rb"(?i)(?:sha|base|utf|md|rs|hs|es|ps|aes|rsa|oauth|ipv|v|x|http|socks|python|gpt)[-_]?\d.*|0x[0-9a-f]{1,40}"
+)
+_PUBLISHABLE = late_regex(rb"(?i)(?:[a-z0-9-]+_)*(?:pk|pub|public|publishable)[_-]")
+_MANY_TURNS = 4
+
+
+def is_card(digits: bytes) -> bool:
+    """Whether this is a card number: grouped as cards are, of a known issuer, with the right check digit."""
+    if not _GROUPED.fullmatch(digits):
+        return False
+    plain = re.sub(rb"\D", b"", digits)
+    return _ISSUERS.fullmatch(plain) is not None and _luhn(plain)
+
+
+def _luhn(digits: bytes) -> bool:
+    doubled = (sum(divmod(2 * (digit - 48), 10)) for digit in digits[-2::-2])
+    return (sum(doubled) + sum(digit - 48 for digit in digits[::-2])) % 10 == 0
+
+
+def is_given(password: bytes) -> bool:
+    """Whether what stands for a password on a command line is one, and no variable, template or option."""
+    return not password.startswith((b"$", b"%", b"<", b"{", b"-", b"*", b"\\"))
+
+
+def has_digit(text: bytes) -> bool:
+    """Whether a digit is in it, as in nearly every generated token and in few words."""
+    return _DIGIT.search(text) is not None
+
+
+def looks_random(text: bytes) -> bool:
+    """Whether letters of both cases and digits alternate as in no word, number, UUID or hash."""
+    return is_mixed(text) and alternates(text)
+
+
+def is_mixed(text: bytes) -> bool:
+    """Whether letters of both cases and a digit are in it."""
+    return all(case.search(text) for case in _CASES)
+
+
+def alternates(text: bytes) -> bool:
+    """Whether letters and digits take turns as in generated text."""
+    return len(_TURN.findall(text)) >= _MANY_TURNS
+
+
+def is_not_publishable(text: bytes) -> bool:
+    """Whether this is no key that is made to be shown, as `pk_live_…` in every shop's page."""
+    return _PUBLISHABLE.match(text) is None
+
+
+def looks_issued(text: bytes) -> bool:
+    """Whether this is a token that some service made, and not one to be shown."""
+    return looks_random(text) and is_not_publishable(text)
+
+
+def looks_chosen(text: bytes) -> bool:
+    """Whether this may be a password in a sentence: letters and digits, and no technical term."""
+    return has_digit(text) and _LETTER.search(text) is not None and not _TECHNICAL.fullmatch(text)
+
+
+def is_basic_credential(text: bytes) -> bool:
+    """Whether this is base64 of `user:password`."""
+    plain = decode_base64(text)
+    return b":" in plain and plain.isascii() and plain.decode().isprintable()
+
+
+def decode_base64(text: bytes) -> bytes:
+    """Give the bytes that standard or URL-safe base64 stands for; a ragged end is dropped."""
+    digits = text.translate(_STANDARD, b"=\r\n")
+    if len(digits) % 4 == 1:
+        digits = digits[:-1]
+    return binascii.a2b_base64(digits + b"=" * (-len(digits) % 4))
+
+
+_STANDARD = bytes.maketrans(b"-_", b"+/")

@@ -1,0 +1,308 @@
+"""Structured values: what of a JSON value is text to look through, and what its key gives away.
+
+A `Record` reads a value once, to gather its texts, and writes it once, with what became of them.
+
+Invariants
+- Nothing that is read is changed; the shape, booleans, nulls and all numbers but secret ones stay.
+- A value nested deeper than any honest one is replaced, not walked.
+"""
+
+from __future__ import annotations
+
+from itertools import repeat
+from typing import TYPE_CHECKING
+
+from agentfence.core.late_regex import late_regex
+from agentfence.core.redaction.checks import looks_chosen, looks_random
+from agentfence.core.redaction.names import DESCRIPTIVE, Proof, SecretName
+from agentfence.core.redaction.spans import encode
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from agentfence.core.constraints.interface import Json
+    from agentfence.core.redaction.rewriting import Rewriting
+    from agentfence.core.redaction.spans import Markers
+    from agentfence.core.redaction.work import Work
+
+_DEEPEST = 200
+_MOST_NAMES = 10_000
+"""Different keys in one value: looking at one costs some ten microseconds, and no honest call has so many."""
+_SHORT = 32
+_SHORT_NAME = 10
+"""What looking at a name is worth; at a longer one as much as it has characters."""
+_COST_OF_A_CONTAINER = 3
+"""To read it and to write it."""
+_COST_OF_A_SECRET = 4
+_MEMBERS_A_MICROSECOND = 4
+_TOO_DEEP = "[REDACTED:too-deep]"
+_LONGEST_COMMAND_LINE = 256
+_SMALLEST_CARD = 10**12
+_LARGEST_NUMBER = 10**300
+_NAME_MEMBERS = ("name", "key", "Name", "Key", "header", "variable", "field")
+_VALUE_MEMBERS = frozenset({"value", "Value", "val"})
+_FIELD_MEMBERS = ("selector", "element", "locator", "xpath", "target")
+"""What tools for browsers and screens call the field that they type into."""
+_TYPED_MEMBERS = frozenset({"value", "text", "keys"})
+_TOLD_MEMBERS = frozenset({"text", "content"})
+"""Where a value may stand beside a name, and a sentence about it too: it must look like a secret."""
+_TELLING_MEMBERS = frozenset({"kty"}) | _VALUE_MEMBERS | _TYPED_MEMBERS
+_PROGRAMS = frozenset(
+    (
+        "setx",
+        "vault",
+        "cargo",
+        "npm",
+        "pnpm",
+        "poetry",
+        "ngrok",
+        "nmcli",
+        "wg",
+        "net",
+        "mc",
+        "doctl",
+        "xfreerdp",
+    )
+)
+"""Programs that take a secret without an option."""
+_FIELD_WORDS = late_regex(r"(?i)\b(?:form|text|input|entry)?[ _-]?(?:field|box|input|textbox)s?\b")
+_JWK_MEMBERS = frozenset({"d", "p", "q", "dp", "dq", "qi", "k"})
+_PRIVATE_KEY = SecretName("private-key")
+_DIGITS = late_regex(r"\d[\d -]{1,21}\d")
+_NAME = late_regex(r"[A-Za-z][A-Za-z0-9_-]*")
+_SHORTEST_RANDOM = 12
+_PAIR = 2
+_NO_SECRETS = repeat(None)
+
+
+class Record:
+    """One value on its way through the redactor."""
+
+    __slots__ = ("_classify", "_markers", "_names", "_work", "hidden", "is_touched", "texts")
+
+    def __init__(self, classify: Callable[[str], SecretName | None], markers: Markers, work: Work) -> None:
+        """Take what tells of a key whether it announces a secret, what was redacted before, and the work."""
+        self._classify = classify
+        self._markers = markers
+        self._work = work
+        self.texts: list[str] = []
+        """Every text of the value that must be looked through."""
+        self.hidden: dict[str, str] = {}
+        """What only a key condemns, as text, with the key's label."""
+        self._names: set[str] = set()
+        self.is_touched = False
+        """Whether something must be replaced that is in no text."""
+
+    @property
+    def is_unread(self) -> bool:
+        """Whether the value has too many keys to be read, so that nothing of it may be shown."""
+        return self._work.is_done or len(self._names) > _MOST_NAMES
+
+    def read(self, value: Json, secret: SecretName | None = None, depth: int = 0) -> None:
+        """Gather the texts of `value`; `secret` is what its key says of it."""
+        if isinstance(value, str):
+            if secret and self._is_secret(value, secret):
+                self._hide(value, secret)
+            else:
+                self.texts.append(value)
+        elif isinstance(value, (int, float)):
+            if not isinstance(value, bool):
+                self._read_number(value, secret)
+        elif depth >= _DEEPEST:
+            self.is_touched = self.is_touched or value is not None
+        elif isinstance(value, dict):
+            self._read_object(value, secret, depth + 1)
+        elif isinstance(value, list):
+            self._read_list(value, secret, depth + 1)
+
+    def _read_object(self, value: dict[str, Json], secret: SecretName | None, depth: int) -> None:
+        self._take_names(value)
+        self._work.spend(_COST_OF_A_CONTAINER + len(value) // _MEMBERS_A_MICROSECOND)
+        if self.is_unread:
+            return
+        self.texts.extend(value)
+        rule = self._rule_of_members(value, secret)
+        for key, member in value.items():
+            its_secret = rule(key)
+            if its_secret is None and isinstance(member, str):
+                self.texts.append(member)  # most members are this: no call for them
+            else:
+                self.read(member, its_secret, depth)
+
+    def _read_list(self, value: list[Json], secret: SecretName | None, depth: int) -> None:
+        if not self._work.spend(_COST_OF_A_CONTAINER + len(value) // _MEMBERS_A_MICROSECOND):
+            return
+        words = command_line(value)
+        if words:
+            self.texts.append(" ".join(words))
+        for item, its_secret in zip(value, self._secrets_of_items(value, secret), strict=False):
+            if its_secret is None and isinstance(item, str):
+                self.texts.append(item)
+            else:
+                self.read(item, its_secret, depth)
+
+    def _take_names(self, names: Iterable[str]) -> None:
+        if self._names.issuperset(names):
+            return
+        new = [name for name in names if name not in self._names]
+        self._names.update(new)
+        self._work.spend(sum(_SHORT_NAME if len(name) <= _SHORT else len(name) for name in new))
+
+    def _read_number(self, value: float, secret: SecretName | None) -> None:
+        if secret and self._is_secret(value, secret):
+            self._hide(value, secret)
+        elif value >= _SMALLEST_CARD:
+            self.texts.append(_spelled(value))
+
+    def _is_secret(self, value: str | float, secret: SecretName) -> bool:
+        """Whether a value is what its key says it is."""
+        text = self._markers.strip(_spelled(value))
+        match secret.proof:
+            case Proof.CHOSEN:
+                return isinstance(value, str) and " " not in text and looks_chosen(encode(text))
+            case Proof.DIGITS:
+                return _DIGITS.fullmatch(text) is not None
+            case Proof.RANDOM:
+                return len(text) >= _SHORTEST_RANDOM and looks_random(encode(text))
+            case Proof.NONE:
+                return not isinstance(value, str) or bool(text.strip())
+
+    def _hide(self, value: str | float, secret: SecretName) -> None:
+        self._work.spend(_COST_OF_A_SECRET)
+        self.hidden[_spelled(value)] = secret.label
+        self.is_touched = True
+
+    def write(
+        self, value: Json, rewriting: Rewriting, secret: SecretName | None = None, depth: int = 0
+    ) -> Json:
+        """Give the value without its secrets."""
+        match value:
+            case None | bool():
+                return value
+            case dict() | list() if depth >= _DEEPEST:
+                return _TOO_DEEP
+            case dict():
+                return self._write_object(value, rewriting, secret, depth)
+            case list():
+                return self._write_list(value, rewriting, secret, depth)
+            case _ if secret and self._is_secret(value, secret):
+                return f"[REDACTED:{secret.label}]"
+            case str():
+                return rewriting.text(value)
+            case _ if value >= _SMALLEST_CARD:
+                shown = rewriting.text(_spelled(value))
+                return value if shown == _spelled(value) else shown
+            case _:
+                return value
+
+    def _write_object(
+        self, value: dict[str, Json], rewriting: Rewriting, secret: SecretName | None, depth: int
+    ) -> dict[str, Json]:
+        rule = self._rule_of_members(value, secret)
+        written: dict[str, Json] = {}
+        alike: dict[str, int] = {}
+        for key, member in value.items():
+            shown = text = rewriting.text(key)
+            while shown in written:  # two keys may look alike once redacted, and neither may vanish
+                number = alike[text] = alike.get(text, 0) + 1
+                shown = f"{text}'{number if number > 1 else ''}"
+            secret = rule(key)
+            if shown != key:  # what is left of the key may be a name of its own
+                secret = _stricter(secret, rule(shown))
+            written[shown] = self.write(member, rewriting, secret, depth + 1)
+            if shown != key and not isinstance(member, (dict, list)):
+                written[shown] = self.write(written[shown], rewriting, rule(shown), depth + 1)
+        return written
+
+    def _write_list(
+        self, value: list[Json], rewriting: Rewriting, secret: SecretName | None, depth: int
+    ) -> list[Json]:
+        words = command_line(value)
+        items: list[Json] = [*rewriting.command_line(words)] if words else value
+        secrets = self._secrets_of_items(value, secret)
+        return [
+            self.write(item, rewriting, its, depth + 1) for item, its in zip(items, secrets, strict=False)
+        ]
+
+    def _rule_of_members(
+        self, value: dict[str, Json], secret: SecretName | None
+    ) -> Callable[[str], SecretName | None]:
+        """Give what tells of each key of an object whether its member is a secret."""
+        if secret and secret.proof is Proof.NONE:
+            return lambda key: None if key in DESCRIPTIVE else secret
+        if not members_tell(value):
+            return self._classify
+        if "kty" in value:
+            return lambda key: _PRIVATE_KEY if key in _JWK_MEMBERS else self._classify(key)
+        named = None if _VALUE_MEMBERS.isdisjoint(value) else self._named_member(value)
+        if named:
+            return lambda key: named if key in _VALUE_MEMBERS else self._classify(key)
+        told = None if _TOLD_MEMBERS.isdisjoint(value) else self._named_member(value)
+        if told:
+            chosen = SecretName(told.label, Proof.CHOSEN)
+            return lambda key: chosen if key in _TOLD_MEMBERS else self._classify(key)
+        typed = None if _TYPED_MEMBERS.isdisjoint(value) else self._named_field(value)
+        if typed:
+            return lambda key: typed if key in _TYPED_MEMBERS else self._classify(key)
+        return self._classify
+
+    def _named_member(self, value: dict[str, Json]) -> SecretName | None:
+        """Give what `{"name": "DB_PASSWORD", "value": …}` says of its value."""
+        names = [name for member in _NAME_MEMBERS if isinstance(name := value.get(member), str)]
+        self._take_names(names)
+        self._work.spend(_COST_OF_A_SECRET)
+        return next((found for name in names if (found := self._classify(name))), None)
+
+    def _named_field(self, value: dict[str, Json]) -> SecretName | None:
+        """Give what `{"selector": "#password", "text": …}` says of what is typed."""
+        names = [value.get(member) for member in _FIELD_MEMBERS]
+        if "by" in value and "text" in value:  # Selenium's way to name a field
+            names.append(value.get("value"))
+        texts = [_FIELD_WORDS.sub(" ", name) for name in names if isinstance(name, str)]
+        self._take_names(texts)
+        return next((found for text in texts if (found := self._classify(text))), None)
+
+    def _secrets_of_items(self, value: list[Json], secret: SecretName | None) -> Iterable[SecretName | None]:
+        if secret and secret.proof is Proof.NONE:
+            return repeat(secret)
+        if len(value) != _PAIR:
+            return _NO_SECRETS
+        match value:
+            case [str(name), str(text)] if _is_pair(name, text):
+                self._take_names((name,))
+                return (None, self._classify(name))
+            case _:
+                return _NO_SECRETS
+
+
+def members_tell(value: dict[str, Json]) -> bool:
+    """Whether members of an object may say what another one is."""
+    if not _TELLING_MEMBERS.isdisjoint(value):
+        return True
+    return "content" in value and any(name in value for name in _NAME_MEMBERS)
+
+
+def _stricter(first: SecretName | None, second: SecretName | None) -> SecretName | None:
+    """Give what hides more of two sayings of a value."""
+    if first is None or (second is not None and second.proof is Proof.NONE):
+        return second
+    return first
+
+
+def _spelled(value: str | float) -> str:
+    """Give a value as text; a number that no reader lets in as none."""
+    return value if isinstance(value, str) else str(value) if abs(value) < _LARGEST_NUMBER else ""
+
+
+def _is_pair(name: str, text: str) -> bool:
+    """Whether a list of two is a header field or the like, not two of a kind."""
+    return _NAME.fullmatch(name) is not None and ("-" in name or looks_chosen(encode(text)))
+
+
+def command_line(value: list[Json]) -> list[str] | None:
+    """Give the list as words of a command, when it looks like one: all strings, and an option among them."""
+    if not 1 < len(value) <= _LONGEST_COMMAND_LINE or not isinstance(value[0], str):
+        return None
+    words = [word for word in value if isinstance(word, str)]
+    is_command = value[0] in _PROGRAMS or any(word.startswith("-") for word in words)
+    return words if len(words) == len(value) and is_command else None

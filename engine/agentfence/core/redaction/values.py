@@ -1,0 +1,215 @@
+"""How the value of a secret's name is read in text: how far it reaches, and whether it is one at all.
+
+Invariant: what is read is bounded, or everything up to the end that is given is dealt with.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from agentfence.core.redaction.checks import has_digit, looks_chosen, looks_random
+from agentfence.core.redaction.names import DESCRIPTIVE, Proof
+
+
+class Reading(NamedTuple):
+    """What a value holds."""
+
+    secrets: tuple[tuple[int, int], ...]
+    """Where its secrets start and end."""
+    end: int
+    """Where to look on."""
+    cost: int = 0
+    """What reading it took that counts."""
+
+
+_WORDS = rb"|".join(
+    b"""
+    a an the is are was it its this that these those your my our their his her and or not no none null nil
+    true false undefined void empty required optional needed missing invalid incorrect wrong expired valid
+    set unset unknown str string text int integer number float bool boolean bytes byte char varchar any
+    object array list dict map type secretstr if else return for while await async new function func fn
+    lambda self yield import from def class const let var raise throw print pass break continue must should
+    shall can could may will would to in on of at by with as be has have had when where which who how what
+    please click enter use see visit check reset choose select press go contact forgot show hide copy paste
+    field value values param parameter flag option argument header here below above following before after
+    only same hidden masked redacted removed omitted inherit include same-origin omit
+    """.split()
+)
+"""Words of prose, types and keywords: where one stands as a value, none is given."""
+_MOST_BACKSLASHES = 64
+_END = rb"""(?=[\s"'`,;)}\]|&>\\]|[.:?!](?:\s|\Z)|\Z)"""
+_CODE = (
+    rb"[A-Za-z_$](?:[A-Za-z_$.]{1,120}+|64|256|512|(?<=md)5){0,8}+[(\[](?:[^\n]{0,200}?[)\]]|\s*(?:\n|\Z))"
+)
+_FILLED_IN = (
+    rb"\$?\{[^\"'{}\n]{0,60}\}|\{\{[^\"'\n]{0,60}\}\}|<[^\"'<>\n]{0,60}>|%(?:\([a-z_]{1,40}\))?[sdr]"
+    rb"|[*x.]{3,80}|(?i:your)[_-][A-Za-z_-]{2,40}"
+    rb"|(?i:true|false|none|null|basic|bearer|token|inherit|include|same-origin|omit) ?"
+)
+_HONEST = re.compile(
+    rb"|".join(
+        (
+            # Looking ahead spares most values a comparison with each of the words.
+            rb"(?=[A-Za-z]{1,9}+" + _END + rb")(?i:" + _WORDS + rb")" + _END,
+            rb"\$[{(]|\{\{|<%|#\{|%\(|\$_[A-Z]+\[|\{[A-Za-z_.]{1,60}[({}\[!]",  # a template fills it in
+            rb"(?:\$[A-Z_][A-Z0-9_]*+|%[A-Z_]+%|:[A-Za-z_]{1,40}|0x[0-9A-Fa-f]{1,8})" + _END,
+            rb"\[?(?:String|ID|Int|Float|Boolean)!?\]?!?(?=[\s,)=])",  # a type of GraphQL
+            rb"\$[a-z][A-Za-z0-9_]{0,60}(?=[,)])",  # one of its variables
+            rb"!(?:secret|Ref|Sub|GetAtt|vault|env|ENV) ",  # tags of YAML
+            rb"(?:https?|op|env|file|vault|secretref|ssm)://|arn:[a-z]",  # where it is kept
+            rb"[A-Za-z_$]{1,60}+(?:(?:\.|->|::)[A-Za-z_]{1,60}+){1,6}+" + _END,  # config.password
+            _CODE,  # getKey(), config["password"]
+            rb"(?:(?i:your)[_-][A-Za-z_-]{2,40}|\xe2\x80\xa6)" + _END,
+            rb"[*xX.]{3,80}(?=[\s\"',;)}\]&]|\Z)",
+            rb"[bfru]?[\"'`](?:" + _FILLED_IN + rb")\f*[\"'`]",
+            rb"[bfru]?[\"'`][^\"'`A-Za-z0-9\x80-\xff\n]{0,40}[\"'`](?![\"'`])",  # nothing in it
+        )
+    )
+)
+_QUOTED = re.compile(
+    rb"""[bBrRfFuU]{0,2}(?:\"{3}(?P<text>.*?)\"{3}|"(?P<double>(?:[^"\\]|\\.)*+)"?"""
+    rb"""|'(?P<single>(?:[^'\\\n]|\\.)*+)'?|`(?P<back>(?:[^`\\]|\\.)*+)`?)""",
+    re.DOTALL,
+)
+_BARE = re.compile(
+    rb"""(?:[^\s"'`<>&;,\\]
+      | &(?!&|amp;|\s|\Z|[A-Za-z0-9_.%\[\]-]{1,40}=)          # the next parameter
+      | ;(?!\s|\Z|[A-Za-z0-9_.\ -]{1,40}=)                    # the next part of a connection string
+      | ,(?!\s|\Z|["']|[A-Za-z0-9_.-]{1,40}[:=])              # the next entry
+      | \\(?![nrtu"'`\\/])
+    )++""",
+    re.VERBOSE,
+)
+WITH_BLANKS = {"passphrase", "mnemonic", "seed-phrase", "seed-words", "recovery-phrase", "connection-string"}
+"""Labels of secrets that reach to the end of a line."""
+_LINE = re.compile(rb"""[^\r\n"'`<>]++""")
+_INDENTED = re.compile(rb"[|>][-+0-9]{0,2}[ \t]*+\r?\n((?:[ \t]++[^\n]*+(?:\n|\Z))++)")
+_DIGITS = re.compile(rb"""["'`]?(\d[\d -]{1,21}\d)(?![\w.])""")
+_SHORT = re.compile(rb"""["'`]?([A-Za-z0-9+/=_~%-]{12,200})(?![\w.(\[])""")
+_WORDLIKE = re.compile(rb"""["'`]?([^\s"'`&;,<>]{5,200})(?![\x80-\xbf])""")
+_PROOFS = {
+    Proof.DIGITS: (_DIGITS, has_digit),
+    Proof.CHOSEN: (_WORDLIKE, looks_chosen),
+    Proof.RANDOM: (_SHORT, looks_random),
+}
+_COOKIE = re.compile(rb"""["']?[^\s"'=;,(){}\[\]]{1,80}=[^\s=]|[\[{]""")
+_SCHEME = re.compile(rb"""(?i:bearer|basic|token|apikey|negotiate|dpop)[ \t]++([^\s"'`,;]++)""")
+_PARAMETERS = re.compile(rb"(?i:digest|aws4-hmac-sha256|oauth|signature|hawk|ntlm)[ \t]")
+_ALPHANUMERIC = re.compile(rb"[A-Za-z0-9\x80-\xff]")
+_TOKEN = re.compile(
+    rb""""(?:[^"\\]|\\.)*+"?|'(?:[^'\\\n]|\\.)*+'?|[{\[]|[}\]]|[^\s,:;={}\[\]"']++""", re.DOTALL
+)
+_MOST_TOKENS = 5_000
+"""Of an object or a list under a secret's name: behind them all is taken for a secret."""
+_ASSIGNED = re.compile(rb"\s*+[:=]")
+
+
+def is_honest(text: bytes, position: int) -> bool:
+    """Whether what starts there is plainly no secret."""
+    return _HONEST.match(text, position) is not None
+
+
+def read_value(text: bytes, position: int, label: str, proof: Proof) -> Reading:
+    """Give the secrets of the value that starts at `position`."""
+    if proof is not Proof.NONE:
+        return _read_doubtful(text, position, proof)
+    quoted = read_quoted(text, position)
+    if quoted:
+        return quoted
+    if text[position : position + 1] in {b"{", b"["}:
+        return read_block(text, position)
+    indented = _INDENTED.match(text, position)
+    if indented:
+        return Reading((indented.span(1),), indented.end())
+    return _one((_LINE if label in WITH_BLANKS else _BARE).match(text, position), text, position)
+
+
+def read_quoted(text: bytes, position: int) -> Reading | None:
+    """Give the content of a quoted value, one that never ends included; None when it is not quoted."""
+    quoted = _QUOTED.match(text, position)
+    if quoted is None or quoted.lastgroup is None:
+        return None
+    start, end = quoted.span(quoted.lastgroup)
+    if quoted.lastgroup == "double" and b"\f" in text[position - 1 : end]:
+        end = _end_of_nested(text, start)
+    return Reading(((start, end),) if end > start else (), max(end, quoted.end()))
+
+
+def _end_of_nested(text: bytes, start: int) -> int:
+    """Give where a string of nested JSON ends: at a quote with no more blanks before it than its first."""
+    blanks = _blanks_before(text, start - 1)
+    end = text.find(b'"', start)
+    while end >= 0 and _blanks_before(text, end) > blanks:
+        end = text.find(b'"', end + 1)
+    return len(text) if end < 0 else end
+
+
+def _blanks_before(text: bytes, position: int) -> int:
+    """Give how many form feeds stand there: each is a backslash of the text as it was."""
+    before = text[max(0, position - _MOST_BACKSLASHES) : position]
+    return len(before) - len(before.rstrip(b"\f"))
+
+
+def read_header(text: bytes, position: int, quote: bytes, label: str) -> Reading:
+    """Give the secret of an `Authorization` or `Cookie` field; `quote` is what it stands in, if anything."""
+    scheme = _SCHEME.match(text, position)
+    if scheme:
+        return Reading(() if is_honest(text, scheme.start(1)) else (scheme.span(1),), scheme.end())
+    if label.startswith("cookie") and not _COOKIE.match(text, position):
+        return _read_doubtful(text, position, Proof.RANDOM)
+    is_open = text[position : position + 1] not in {b'"', b"'", b"{", b"["}
+    if is_open and (label.startswith("cookie") or _PARAMETERS.match(text, position)):
+        stops = [stop for stop in (text.find(mark, position) for mark in (quote, b"\n") if mark) if stop >= 0]
+        end = min(stops, default=len(text))
+        return Reading(((position, end),), end)
+    return read_value(text, position, label, Proof.NONE)
+
+
+def read_block(text: bytes, position: int) -> Reading:
+    """Give the strings and numbers of an object or a list, one that never ends included."""
+    secrets: list[tuple[int, int]] = []
+    key: bytes | None = None
+    depth, number, end = 0, 0, position
+    for number, token in enumerate(_TOKEN.finditer(text, position)):
+        start, end = token.span()
+        if number == _MOST_TOKENS:
+            return Reading((*secrets, (start, len(text))), len(text), 2 * number)
+        first = text[start : start + 1]
+        if first in b"{[":
+            depth += 1
+        elif first in b"}]":
+            depth -= 1
+            if depth == 0:
+                break
+        elif _ASSIGNED.match(text, end):
+            key = token[0].strip(b"\"'")
+        else:
+            content = _content(text, start, end, is_keyed=key is not None)
+            if content and (key or b"").decode(errors="replace") not in DESCRIPTIVE:
+                secrets.append(content)
+            key = None
+    return Reading(tuple(secrets), end, 2 * number)
+
+
+def _content(text: bytes, start: int, end: int, *, is_keyed: bool) -> tuple[int, int] | None:
+    if is_honest(text, start):
+        return None
+    quote = text[start : start + 1]
+    if quote in b"\"'":
+        end -= text[end - 1 : end] == quote and end > start + 1
+        return (start + 1, end) if end > start + 1 else None
+    return (start, end) if is_keyed or has_digit(text[start:end]) else None
+
+
+def _read_doubtful(text: bytes, position: int, proof: Proof) -> Reading:
+    expression, holds = _PROOFS[proof]
+    match = expression.match(text, position)
+    return Reading((match.span(1),), match.end()) if match and holds(match[1]) else Reading((), position)
+
+
+def _one(match: re.Match[bytes] | None, text: bytes, position: int) -> Reading:
+    if match is None:
+        return Reading((), position)
+    start, end = match.start(), match.start() + len(match[0].rstrip(b")]}. "))
+    return Reading(((start, end),) if _ALPHANUMERIC.search(text, start, end) else (), match.end())

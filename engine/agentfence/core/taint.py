@@ -1,0 +1,200 @@
+"""Whether a call's arguments come from what tools returned before, by the policy's `taint:` section.
+
+Not here: how texts are compared (`taint_text.py`), and what is remembered (`taint_memory.py`).
+
+Invariant: a reason names the argument and the source, never a word of the text.
+"""
+
+from __future__ import annotations
+
+import re
+from itertools import islice
+from typing import TYPE_CHECKING, NamedTuple
+
+from agentfence.core.common_texts import COMMON_TEXTS
+from agentfence.core.constraints.fields import EVERYTHING, parse_selector
+from agentfence.core.constraints.globs import compile_glob
+from agentfence.core.decision import quoted
+from agentfence.core.result_texts import texts_of_value
+from agentfence.core.taint_memory import shingles_of
+from agentfence.core.taint_text import essence, readings
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from agentfence.core.constraints.globs import Glob
+    from agentfence.core.constraints.interface import Arguments, Json
+    from agentfence.core.policy.model import TaintSettings
+    from agentfence.core.taint_memory import TaintMemory
+
+_MOST_CHARACTERS = 1 << 20
+"""Of one result, its end: more than that would push out its own beginning anyway, at great cost."""
+_PLAIN_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,39}")
+
+
+_MOST_LOOKED_AT = 1 << 18
+"""Characters of a call, in all its readings: each costs half a microsecond, and no model writes as many."""
+_MOST_OWN = 1 << 16
+_MOST_OWN_TEXTS = 1 << 12
+"""What is kept of one call as the agent's own words; less of them is the safe side."""
+
+
+class _TooLongError(Exception):
+    """A call with more text than is looked at."""
+
+
+class _Room:
+    """How many characters of a call may still be looked at."""
+
+    __slots__ = ("_left",)
+
+    def __init__(self) -> None:
+        self._left = _MOST_LOOKED_AT
+
+    def take(self, characters: int) -> None:
+        self._left -= characters
+        if self._left < 0:
+            raise _TooLongError
+
+
+class _Leaf(NamedTuple):
+    keys: tuple[str, ...]
+    text: str
+
+
+class TaintRules:
+    """What the `taint:` section of a policy says, compiled."""
+
+    __slots__ = ("_common", "_ignored", "_length", "_sinks", "_sources", "_trusted", "denies")
+
+    def __init__(self, settings: TaintSettings) -> None:
+        """Take the section of a policy, which has been found to compile."""
+        self.denies = settings.on_tainted_argument == "deny"
+        self._length = max(1, settings.min_length)
+        self._common = [s for text in COMMON_TEXTS for s in shingles_of(essence(text), self._length)]
+        self._sources = _Tools(settings.sources)
+        self._sinks = _Tools(settings.sinks)
+        self._trusted = _Tools(settings.trusted_tools)
+        self._ignored = tuple(
+            reading for text in settings.ignore_fields for reading in parse_selector(text).readings or ((),)
+        )
+
+    def is_sink(self, server: str | None, tool: str) -> bool:
+        """Whether calls of this tool are looked at."""
+        return self._sinks.cover(server, tool)
+
+    def is_source(self, server: str | None, name: str) -> bool:
+        """Whether what this tool, or this method that calls none, returns is foreign."""
+        return self._sources.cover(server, name) and not self._trusted.cover(server, name)
+
+    def remember(self, memory: TaintMemory, source: str, value: Json) -> bool:
+        """Keep the texts of a result; whether something older was forgotten for it."""
+        if memory.is_empty:
+            memory.own(self._common)
+        values, keys = texts_of_value(value)
+        shingles: list[int] = []
+        together = "\n".join(values)
+        for text in (together[-_MOST_CHARACTERS:], *keys):
+            for reading in readings(text):
+                shingles += shingles_of(essence(reading), self._length)
+        for text in values:
+            shingles += self._short(text)
+        return memory.remember(source, shingles) or len(together) > _MOST_CHARACTERS
+
+    def find(self, memory: TaintMemory, arguments: Arguments) -> str | None:
+        """Give a sentence on the argument that was copied; None, and keep them as own, when none was."""
+        leaves = [leaf for leaf in _leaves(arguments) if not self._is_ignored(leaf.keys)]
+        names = dict.fromkeys(key for leaf in leaves for key in leaf.keys if len(key) >= self._length)
+        texts = ["\n".join(leaf.text for leaf in leaves if leaf.text), *names]
+        try:
+            found = None if memory.is_empty else self._copied(memory, leaves, texts)
+        except _TooLongError:
+            return "the arguments are too long to be compared with what tools returned"
+        if found is None:
+            own = "\n".join(texts)[:_MOST_OWN]
+            short = (shingle for leaf in leaves[:_MOST_OWN_TEXTS] for shingle in self._short(leaf.text))
+            memory.own([*shingles_of(essence(own), self._length), *short])
+        return found
+
+    def _copied(self, memory: TaintMemory, leaves: list[_Leaf], texts: list[str]) -> str | None:
+        room = _Room()
+        # What is copied as it is shows in all arguments together, which is one look for many.
+        is_plain = any(self._is_known(memory, text, room) for text in texts)
+        for leaf in leaves:
+            source = self._source_of(memory, leaf.text, room, is_plain=is_plain)
+            if source is not None:
+                return f"argument {_place(leaf.keys)} is derived from what {quoted(source)} returned"
+        filled = sum(1 for leaf in leaves if leaf.text)
+        for text in texts if filled > 1 else texts[1:]:
+            source = self._source_of(memory, text, room, is_plain=is_plain)
+            if source is not None:
+                return f"the arguments are derived from what {quoted(source)} returned"
+        return None
+
+    def _is_known(self, memory: TaintMemory, text: str, room: _Room) -> bool:
+        room.take(len(text))
+        return memory.source_of(shingles_of(essence(text), self._length), self._length) is not None
+
+    def _source_of(self, memory: TaintMemory, text: str, room: _Room, *, is_plain: bool) -> str | None:
+        if len(text) < self._length and text.isascii():  # other signs may stand for several letters
+            return None
+        for reading in islice(readings(text), 0 if is_plain else 1, None):
+            room.take(len(reading))
+            source = memory.source_of(shingles_of(essence(reading), self._length), self._length)
+            if source is not None:
+                return source
+        return memory.source_of(self._short(text), 1)
+
+    def _short(self, text: str) -> list[int]:
+        """Give the hash of a whole text that is long enough only with its blanks and signs."""
+        kept = essence(text) if self._length <= len(text.strip()) <= 4 * self._length else ""
+        return [hash(kept)] if self._length // 2 < len(kept) < self._length else []
+
+    def _is_ignored(self, keys: tuple[str, ...]) -> bool:
+        return any(keys[: len(ignored)] == ignored for ignored in self._ignored)
+
+
+class _Tools:
+    """Patterns of tools: those with `/` cover `server/tool`, others the bare name."""
+
+    __slots__ = ("_bare", "_covers_all", "_qualified")
+
+    def __init__(self, patterns: Iterable[str]) -> None:
+        patterns = tuple(patterns)
+        self._covers_all = EVERYTHING in patterns
+        self._bare = [compile_glob(pattern) for pattern in patterns if "/" not in pattern]
+        self._qualified = [compile_glob(pattern) for pattern in patterns if "/" in pattern]
+
+    def cover(self, server: str | None, tool: str) -> bool:
+        if self._covers_all or _any(self._bare, tool):
+            return True
+        return server is not None and _any(self._qualified, f"{server}/{tool}")
+
+
+def _any(globs: Iterable[Glob], name: str) -> bool:
+    return any(glob.matches(name) for glob in globs)
+
+
+def _leaves(arguments: Arguments) -> Iterator[_Leaf]:
+    """Give every text and number with the keys that lead to it, in order; other values as empty texts."""
+    waiting: list[tuple[tuple[str, ...], Json]] = [((key,), arguments[key]) for key in reversed([*arguments])]
+    while waiting:
+        keys, value = waiting.pop()
+        match value:
+            case str():
+                yield _Leaf(keys, value)
+            case bool() | None:
+                yield _Leaf(keys, "")
+            case int() | float():
+                yield _Leaf(keys, str(value))
+            case list():
+                yield _Leaf(keys, "")
+                waiting.extend((keys, element) for element in reversed(value))
+            case dict():
+                yield _Leaf(keys, "")
+                waiting.extend(((*keys, key), value[key]) for key in reversed([*value]))
+
+
+def _place(keys: tuple[str, ...]) -> str:
+    """Give the way to an argument; keys that may be foreign themselves are not shown."""
+    return "`" + ".".join(key if _PLAIN_KEY.fullmatch(key) else "*" for key in keys) + "`"

@@ -1,0 +1,197 @@
+"""What came back to an agent and what it said itself, as hashes: no text is kept.
+
+A shingle is each run of `length` characters of a text's essence. A text that holds one run of that
+length of another has a shingle of it, wherever it stands, so that one look-up a character finds it,
+however much is remembered.
+
+Invariants
+- What an agent says is its own only if nothing in it had come back before: a copy never becomes own.
+- Nothing grows without bound; the oldest goes first. A session that uses all of it takes some 13 MiB.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections import deque
+from itertools import chain
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+_FOREIGN_SIZES = (1 << 12, 1 << 16, 1 << 20)
+_OWN_SIZES = (1 << 12, 1 << 16, 1 << 18)
+"""Of tables, in places: little for an agent to which little comes back. All these, and the last once more."""
+_LEAST_NEW = 4
+"""Characters that a copied run must have besides the agent's own words: what follows those may be alike."""
+_MOST_NAMES = 255
+_FINGERPRINT = 0xFFFF_FFFF
+_OTHERS = "several tools"
+
+
+class _Table:
+    """Shingles at the place that their low bits name, or the next free one; their high bits tell them apart.
+
+    Python's own sets need six times the memory. Two shingles are taken for one in fewer than one of a
+    thousand million looks, and `hash` differs in each process, so that nobody can aim at that.
+    """
+
+    __slots__ = ("_fingerprints", "_mask", "_names", "_sources", "room", "size")
+
+    def __init__(self, size: int) -> None:
+        self._fingerprints = array("I", bytes(4 * size))
+        self._sources = bytearray(size)
+        self._mask = size - 1
+        self._names: dict[str, int] = {}
+        self.size = size
+        self.room = size // 2
+        """How many shingles are sure to fit: fuller tables are slow to search."""
+
+    def put(self, source: str, shingles: Iterable[int]) -> None:
+        """Keep shingles, no more than there is room for; what brought one last is its source."""
+        fingerprints, sources, mask = self._fingerprints, self._sources, self._mask
+        number = self._number(source)
+        for shingle in shingles:
+            fingerprint, place = shingle >> 32 & _FINGERPRINT or 1, shingle & mask
+            while (there := fingerprints[place]) != fingerprint and there:
+                place = place + 1 & mask
+            if not there:
+                fingerprints[place] = fingerprint
+                self.room -= 1
+            sources[place] = number
+
+    def find(self, shingles: Sequence[int]) -> Iterable[tuple[int, str]]:
+        """Give the positions of those among `shingles` that are here, each with its source."""
+        fingerprints, mask = self._fingerprints, self._mask
+        names = [*self._names]
+        for position in [at for at, shingle in enumerate(shingles) if fingerprints[shingle & mask]]:
+            shingle = shingles[position]
+            fingerprint, place = shingle >> 32 & _FINGERPRINT or 1, shingle & mask
+            while (there := fingerprints[place]) != fingerprint and there:
+                place = place + 1 & mask
+            if there:
+                yield position, names[self._sources[place]]
+
+    def _number(self, source: str) -> int:
+        if source not in self._names and len(self._names) >= _MOST_NAMES:
+            source = _OTHERS
+        return self._names.setdefault(source, len(self._names))
+
+
+class _Shingles:
+    """Shingles in tables, the newest last."""
+
+    __slots__ = ("_most", "_sizes", "_tables", "places")
+
+    def __init__(self, sizes: tuple[int, ...]) -> None:
+        self._sizes = sizes
+        self.places = 0
+        """In all tables together."""
+        self._most = sum(sizes) + sizes[-1]
+        self._tables: deque[_Table] = deque()
+
+    @property
+    def is_empty(self) -> bool:
+        return not self._tables
+
+    def add(self, source: str, shingles: Sequence[int]) -> bool:
+        """Keep the shingles of a text; whether older ones, or some of its own, were forgotten for it."""
+        done, has_forgotten = 0, False
+        while done < len(shingles):
+            if not self._tables or not self._tables[-1].room:
+                has_forgotten |= self._open_table()
+            room = self._tables[-1].room
+            self._tables[-1].put(source, shingles[done : done + room])
+            done += room
+        return has_forgotten
+
+    def find(self, shingles: Sequence[int]) -> dict[int, str]:
+        """Give the positions of those that are here, in order, each with its last source."""
+        return dict(sorted(dict(chain.from_iterable(table.find(shingles) for table in self._tables)).items()))
+
+    def _open_table(self) -> bool:
+        """Begin a new table; whether the oldest were forgotten for it."""
+        tables, sizes = self._tables, self._sizes
+        tables.append(_Table(sizes[min(len(tables), len(sizes) - 1)]))
+        self.places += tables[-1].size
+        has_forgotten = False
+        while self.places > self._most:
+            self.places -= tables.popleft().size
+            has_forgotten = True
+        return has_forgotten
+
+
+class TaintMemory:
+    """What one agent got, across all servers, and what it said."""
+
+    __slots__ = ("__weakref__", "_foreign", "_grown", "_own", "_was_pushed_out")
+
+    def __init__(self, grown: Callable[[TaintMemory], None] | None = None) -> None:
+        """Take what is told when it takes up more than before."""
+        self._foreign = _Shingles(_FOREIGN_SIZES)
+        self._own = _Shingles(_OWN_SIZES)
+        self._grown = grown
+        self._was_pushed_out = False
+
+    @property
+    def places(self) -> int:
+        """How much it takes up: each place has five bytes."""
+        return self._foreign.places + self._own.places
+
+    def forget(self) -> None:
+        """Forget everything, own words too, as others need the room."""
+        self._foreign = _Shingles(_FOREIGN_SIZES)
+        self._own = _Shingles(_OWN_SIZES)
+        self._was_pushed_out = True
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing came back yet."""
+        return self._foreign.is_empty
+
+    def remember(self, source: str, shingles: Sequence[int]) -> bool:
+        """Keep what came back; whether something older was forgotten for it."""
+        has_forgotten, self._was_pushed_out = self._was_pushed_out, False
+        return self._add(self._foreign, source, shingles) or has_forgotten
+
+    def own(self, shingles: Sequence[int]) -> None:
+        """Keep what the agent said of itself, once nothing in it was found to have come back."""
+        self._add(self._own, "", shingles)
+
+    def _add(self, kept: _Shingles, source: str, shingles: Sequence[int]) -> bool:
+        before = kept.places
+        has_forgotten = kept.add(source, shingles)
+        if self._grown is not None and kept.places > before:
+            self._grown(self)
+        return has_forgotten
+
+    def source_of(self, shingles: Sequence[int], length: int) -> str | None:
+        """Give whence a run in a text came, by the text's shingles in order; None when it is not foreign."""
+        found = self._foreign.find(shingles) if shingles else None
+        if not found:
+            return None
+        covered = _characters(self._own.find(shingles), length)
+        new, done, last = 0, 0, -1
+        for position, source in found.items():
+            if position > last + 1:
+                new = 0
+            new += sum(at not in covered for at in range(max(done, position), position + length))
+            done, last = position + length, position
+            if new >= min(_LEAST_NEW, length):
+                return source
+        return None
+
+
+def shingles_of(text: str, length: int) -> list[int]:
+    """Give the hash of each run of `length` characters, in order."""
+    return [hash(text[start : start + length]) for start in range(len(text) - length + 1)]
+
+
+def _characters(positions: Iterable[int], length: int) -> set[int]:
+    """Give the places of all characters in the shingles at `positions`, which are in order."""
+    characters: set[int] = set()
+    done = 0
+    for position in positions:
+        characters.update(range(max(done, position), position + length))
+        done = position + length
+    return characters

@@ -1,0 +1,95 @@
+"""What of a text stays when it is copied: letters and digits, under every reading of the text.
+
+Case, blanks, punctuation, accents, invisible characters and Unicode's ways to write the same do not
+count, and texts are also read without escapes, percent-encoding, base64 and hex, several deep.
+Not here: other words for the same, translations, encryption, a text that is turned round.
+"""
+
+from __future__ import annotations
+
+import re
+from binascii import a2b_base64
+from typing import TYPE_CHECKING
+from unicodedata import normalize
+
+from agentfence.core.redaction.views import View
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_DEEPEST = 3
+_SHORTEST_ENCODED = 16
+_SEPARATORS = re.compile(r"[\W_]+")
+_TIMES = re.compile(
+    r"(?:19|20)\d\d-[01]\d-[0-3]\d"
+    r"(?:[T ][0-2]\d:[0-5]\d(?::[0-5]\d(?:\.\d{1,9})?)?(?:Z|[+-][0-2]\d:?[0-5]\d)?)?",
+    re.ASCII,
+)
+_ESCAPED = re.compile(r"[\\%&]")
+_BASE64 = re.compile(r"[A-Za-z0-9+/_-]{16,}+")
+_HEX = re.compile(r"(?:[0-9A-Fa-f]{2}){8,}+")
+_URL_DIGITS = bytes.maketrans(b"-_", b"+/")
+_LOWER = bytes(range(256)).lower()
+_NO_LETTERS = bytes(byte for byte in range(256) if not chr(byte).isalnum() or byte > 127)
+_NO_BASE64 = bytes(byte for byte in _NO_LETTERS if byte not in b"+/-_")
+_NO_HEX = bytes(byte for byte in range(256) if byte not in b"0123456789abcdefABCDEF")
+_UNPRINTABLE = bytes(byte for byte in range(256) if byte < 9 or 13 < byte < 32 or byte == 127)
+_DIGITS_OF_A_GROUP = 4
+
+
+def essence(text: str) -> str:
+    """Give the letters and digits of a text, folded; not those of dates, which are nobody's."""
+    text = _TIMES.sub("", text)
+    if text.isascii():
+        return text.encode().translate(_LOWER, _NO_LETTERS).decode()
+    # Marks go first, as normalising sorts runs of them at a cost that grows with the square.
+    kept = _SEPARATORS.sub("", text)
+    return _SEPARATORS.sub("", normalize("NFKD", normalize("NFKD", kept).casefold()))
+
+
+def readings(text: str) -> Iterator[str]:
+    """Give the text, and what it stands for when it is taken for an encoded one."""
+    waiting = [(text, 0)]
+    while waiting:
+        text, depth = waiting.pop()
+        yield text
+        if depth < _DEEPEST:
+            waiting.extend((decoded, depth + 1) for decoded in _decoded(text))
+
+
+def _decoded(text: str) -> Iterator[str]:
+    if _ESCAPED.search(text):
+        plain = View(text.encode("utf-8", "replace")).text.decode("utf-8", "replace")
+        if plain != text:
+            yield plain
+    if len(text) < _SHORTEST_ENCODED:
+        return
+    runs = _BASE64.findall(text)
+    for run in runs:
+        yield from _text_of(_from_base64(run.encode()))
+    for run in _HEX.findall(text):
+        yield from _text_of(bytes.fromhex(run))
+    if runs != [text]:
+        # Lenient decoders skip blanks and signs, and what stands before may shift the digits.
+        octets = text.encode("ascii", "ignore")
+        digits = octets.translate(None, _NO_BASE64)
+        for skipped in range(_DIGITS_OF_A_GROUP):
+            yield from _text_of(_from_base64(digits[skipped:]))
+        pairs = octets.translate(None, _NO_HEX).decode()
+        for skipped in range(2):
+            yield from _text_of(bytes.fromhex(pairs[skipped : skipped + (len(pairs) - skipped) // 2 * 2]))
+
+
+def _from_base64(digits: bytes) -> bytes:
+    whole = digits[: len(digits) - (len(digits) % _DIGITS_OF_A_GROUP == 1)]
+    return a2b_base64(whole.translate(_URL_DIGITS) + b"=" * (-len(whole) % _DIGITS_OF_A_GROUP))
+
+
+def _text_of(content: bytes) -> Iterator[str]:
+    """Give the text that bytes hold, if most of them are text."""
+    if 3 * content.count(0) > len(content):
+        content = content.replace(b"\0", b"")  # UTF-16 of plain text
+    text = content.decode("utf-8", "ignore")
+    lost = 0 if text.isascii() and len(text) == len(content) else len(content) - len(text.encode())
+    if content and 5 * (lost + len(content) - len(content.translate(None, _UNPRINTABLE))) <= len(content):
+        yield text

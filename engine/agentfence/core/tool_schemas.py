@@ -1,0 +1,104 @@
+"""A tool's own `inputSchema` as a constraint on the calls of that tool.
+
+Servers write these schemas, in whatever draft, and are not trusted: nothing is fetched, patterns are
+RE2, and compiling and checking take a bounded number of steps. Keywords that JSON Schema does not
+know are notes, as JSON Schema has it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from agentfence.core.constraints.interface import SpecError
+
+if TYPE_CHECKING:
+    from agentfence.core.constraints.interface import Constraint, Json
+
+_NO_NOTES = frozenset(
+    {
+        *("type", "enum", "const", "multipleOf", "maximum", "exclusiveMaximum", "minimum"),
+        *("exclusiveMinimum", "maxLength", "minLength", "pattern", "maxItems", "minItems", "uniqueItems"),
+        *("maxContains", "minContains", "maxProperties", "minProperties", "required"),
+        *("dependentRequired", "$ref", "$dynamicRef", "$recursiveRef"),
+    }
+)
+_TABLES = frozenset({"properties", "patternProperties", "$defs", "definitions", "dependentSchemas"})
+_LISTS = frozenset({"allOf", "anyOf", "oneOf", "prefixItems"})
+_SINGLE = frozenset(
+    {
+        *("items", "contains", "not", "if", "then", "else", "additionalProperties", "propertyNames"),
+        *("unevaluatedItems", "unevaluatedProperties"),
+    }
+)
+_DRAFT_4_LIMITS = (("exclusiveMinimum", "minimum"), ("exclusiveMaximum", "maximum"))
+
+
+def arguments_constraint(schema: Json) -> Constraint:
+    """Give what holds a call's arguments to the schema of its tool.
+
+    Raises:
+        SpecError: the schema cannot be used: it is none, leads elsewhere, or costs too much.
+
+    """
+    from agentfence.core.constraints.schema import compile_schema  # jsonschema costs 100 ms
+
+    if not isinstance(schema, dict):
+        raise SpecError((), "the schema is no object")
+    try:
+        return compile_schema(_rewritten(schema))
+    except (RecursionError, ArithmeticError, ValueError) as error:
+        if isinstance(error, SpecError):
+            raise
+        raise SpecError((), "the schema is too deep or costs too much") from None
+
+
+def _rewritten(schema: Any) -> Any:
+    """Give a schema of any draft in the words of draft 2020-12, without its notes."""
+    if not isinstance(schema, dict):
+        return schema
+    found: dict[str, Any] = {}
+    for keyword, value in schema.items():
+        if keyword in _TABLES and isinstance(value, dict):
+            found[keyword] = {name: _rewritten(inner) for name, inner in value.items()}
+        elif keyword in _LISTS and isinstance(value, list):
+            found[keyword] = [_rewritten(inner) for inner in value]
+        elif keyword in _SINGLE and not isinstance(value, list):
+            found[keyword] = _rewritten(value)
+        elif keyword in _NO_NOTES | _TABLES | _LISTS:
+            found[keyword] = value
+    _rewrite_items(schema, found)
+    _rewrite_dependencies(schema, found)
+    _rewrite_limits(found)
+    return found
+
+
+def _rewrite_items(schema: dict[str, Any], found: dict[str, Any]) -> None:
+    # Drafts 3 to 2019-09: a list of schemas, and `additionalItems` for those behind it.
+    items = schema.get("items")
+    if isinstance(items, list):
+        if items:
+            found["prefixItems"] = [_rewritten(inner) for inner in items]
+        if "additionalItems" in schema:
+            found["items"] = _rewritten(schema["additionalItems"])
+
+
+def _rewrite_dependencies(schema: dict[str, Any], found: dict[str, Any]) -> None:
+    # Drafts 3 to 7: one table for both kinds.
+    dependencies = schema.get("dependencies")
+    if not isinstance(dependencies, dict):
+        return
+    required = {name: value for name, value in dependencies.items() if isinstance(value, list)}
+    schemas = {name: _rewritten(value) for name, value in dependencies.items() if name not in required}
+    if required:
+        found.setdefault("dependentRequired", required)
+    if schemas:
+        found.setdefault("dependentSchemas", schemas)
+
+
+def _rewrite_limits(found: dict[str, Any]) -> None:
+    for exclusive, plain in _DRAFT_4_LIMITS:  # a truth value in draft 4, which makes `minimum` exclusive
+        is_exclusive = found.get(exclusive)
+        if isinstance(is_exclusive, bool):
+            del found[exclusive]
+            if is_exclusive and plain in found:
+                found[exclusive] = found.pop(plain)

@@ -1,0 +1,1 @@
+"""The surface for HTTP: mitmproxy's hooks and layers, carrying bytes to the core and effects back."""

@@ -1,0 +1,89 @@
+"""The addons of the fence: first in mitmproxy's chain to arm, last to judge.
+
+Whatever raises or meddles in between, a request that could hold a message carries a refusal from
+`requestheaders` on, and only a verdict at the end of the chain takes it away.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from agentfence.mitm.layers import install
+from agentfence.mitm.requests import NOT_JUDGED, json_response
+
+if TYPE_CHECKING:
+    from mitmproxy import http
+    from mitmproxy.proxy.layer import NextLayer
+    from mitmproxy.tls import ClientHelloData
+
+    from agentfence.mitm.surface import Surface
+
+
+class Armer:
+    """First in the chain: nothing passes that was not sorted."""
+
+    name = "agentfence-armer"
+
+    def __init__(self) -> None:
+        """Start closed: without a surface every request is refused."""
+        self.surface: Surface | None = None
+
+    def requestheaders(self, flow: http.HTTPFlow) -> None:
+        """Refuse a request that may hold a message, until it is judged."""
+        if flow.response is None:
+            flow.response = json_response(503, NOT_JUDGED)  # before anything can go wrong
+            if self.surface is not None:
+                self.surface.arm(flow)
+
+
+class Judge:
+    """Last in the chain: what the others left is judged, and then goes out."""
+
+    name = "agentfence"
+
+    def __init__(self) -> None:
+        """Start closed: without a surface every request is refused."""
+        self.surface: Surface | None = None
+
+    def next_layer(self, nextlayer: NextLayer) -> None:
+        """Put the fence's limits into each HTTP layer before it starts."""
+        if self.surface is not None:
+            install(nextlayer.layer, self.surface)
+
+    def tls_clienthello(self, data: ClientHelloData) -> None:
+        """Pass TLS on undecrypted for a host that the policy tunnels, and nothing else."""
+        if self.surface is not None:
+            self.surface.tunnel(data)
+
+    def requestheaders(self, flow: http.HTTPFlow) -> None:
+        """Stream what is no business of the fence."""
+        if self.surface is not None:
+            self.surface.free(flow)
+
+    async def request(self, flow: http.HTTPFlow) -> None:
+        """Judge the request as it would go out."""
+        if self.surface is None:
+            flow.response = json_response(503, NOT_JUDGED)
+        else:
+            await self.surface.judge(flow)
+
+    def responseheaders(self, flow: http.HTTPFlow) -> None:
+        """Decide how the answer is read."""
+        if self.surface is not None:
+            self.surface.answer_head(flow)
+
+    def response(self, flow: http.HTTPFlow) -> None:
+        """Judge an answer that was read whole."""
+        if self.surface is not None:
+            self.surface.answer(flow)
+            self.surface.ended(flow)
+
+    def error(self, flow: http.HTTPFlow) -> None:
+        """Note that an exchange ended in the middle."""
+        if self.surface is not None:
+            self.surface.ended(flow)
+
+    def websocket_message(self, flow: http.HTTPFlow) -> None:
+        """Drop an MCP message on a WebSocket, and end the socket."""
+        if self.surface is not None:
+            self.surface.read_socket(flow)

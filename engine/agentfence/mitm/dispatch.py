@@ -1,0 +1,93 @@
+"""Calls the hooks of mitmproxy's addons without looking for them each time.
+
+For each event the host asks every addon of the chain whether it has such a hook, eight times a request
+and each time a second one beside it. Here what an event calls is remembered until the addons change.
+This leans on the host's `AddonManager`, so with another minor version than the one it was written for,
+the host's own is left.
+
+Invariants, as in the host
+- Hooks run in the order of the chain; one that raises is logged, and the next item of the chain is called.
+- `AddonHalt` ends the event.
+"""
+
+from __future__ import annotations
+
+import inspect
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from mitmproxy import exceptions, flow, hooks, version
+from mitmproxy.addonmanager import AddonManager, safecall, traverse
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    type _Hooks = list[list[Callable[..., object]]]
+    """What one event calls: for each item of the chain that has any, those of it and of what it holds."""
+
+KNOWN_VERSION = "12.3."
+
+
+class RememberingAddons(AddonManager):
+    """A chain of addons that remembers what each event calls; `remember` makes one."""
+
+    _seen: Sequence[object] = ()
+    _holders: Sequence[tuple[Any, list[object]]] = ()
+    """The addons that hold others, as scripts and their loader do, with what they held."""
+    _hooks: dict[str, _Hooks]
+
+    async def handle_lifecycle(self, event: hooks.Hook) -> None:
+        """Call what the addons have for `event`, and tell them of the flow that it was about."""
+        await self.trigger_event(event)
+        about = event.args()[0]
+        if isinstance(about, flow.Flow):
+            updated = hooks.UpdateHook([about])
+            if self._hooks_for(updated):
+                await self.trigger_event(updated)
+
+    async def trigger_event(self, event: hooks.Hook) -> None:
+        """Call what the addons have for `event`."""
+        found = self._hooks_for(event)
+        arguments = event.args() if found else ()
+        for of_one_item in found:
+            try:
+                for hook in of_one_item:
+                    result = hook(*arguments)
+                    if result is not None and inspect.isawaitable(result):
+                        await result
+            except exceptions.AddonHalt:
+                return
+            except Exception:  # raised again, for the host to log
+                with safecall():
+                    raise
+
+    def _hooks_for(self, event: hooks.Hook) -> _Hooks:
+        if self._seen != self.chain or any(holder.addons != held for holder, held in self._holders):
+            self._seen, self._hooks = list(self.chain), {}
+            holders = (addon for addon in traverse(self.chain) if hasattr(addon, "addons"))
+            self._holders = [(holder, list(holder.addons)) for holder in holders]
+        found = self._hooks.get(event.name)
+        if found is None:
+            by_item = [self._hooks_of(item, event) for item in self.chain]
+            found = self._hooks[event.name] = [of_one_item for of_one_item in by_item if of_one_item]
+        return found
+
+    def _hooks_of(self, item: object, event: hooks.Hook) -> list[Callable[..., object]]:
+        try:
+            return [hook for _, hook in self._iter_hooks(item, event)]
+        except exceptions.AddonManagerError as error:
+            return [partial(_fail, error)]
+
+
+def _fail(error: Exception, *_: object) -> None:
+    """Raise what looking for a hook raised when it is to be called, so that it is logged as ever."""
+    raise error
+
+
+def remember(addons: AddonManager) -> None:
+    """Have `addons` remember what events call, where this version of the host is known.
+
+    The class of the object is swapped because the host holds on to the object.
+    """
+    if type(addons) is AddonManager and version.VERSION.startswith(KNOWN_VERSION):
+        addons.__class__ = RememberingAddons

@@ -1,0 +1,83 @@
+"""What the surface knows of one flow while it runs.
+
+Kept beside the flow and not in its metadata: metadata is saved, copied and shown, and survives a
+replay, so nothing in it may ever count as a permission.
+"""
+
+from __future__ import annotations
+
+from enum import Enum, auto
+from typing import TYPE_CHECKING, NamedTuple
+from weakref import WeakKeyDictionary
+
+from agentfence.core.values import field, slotted
+
+if TYPE_CHECKING:
+    from mitmproxy import http
+
+    from agentfence.core.http.message import HttpRequest
+    from agentfence.core.http.traffic import Sorted, Sorter
+    from agentfence.core.session import Conversation
+    from agentfence.fence import Note
+    from agentfence.mitm.sse_streams import SseStream
+
+
+class Stage(Enum):
+    """How far an exchange has come."""
+
+    HEADERS = auto()
+    JUDGED = auto()
+    """An allow verdict was given; the request goes to the server."""
+    ANSWERED = auto()
+    """The fence answered; the server sees nothing."""
+    PASSED = auto()
+    """No business of the fence: streamed both ways."""
+
+
+class Basis(NamedTuple):
+    """What a request was sorted by; by the same it would be sorted alike."""
+
+    request: HttpRequest
+    sni: str | None
+    sorter: Sorter
+    lessons: int
+
+
+@slotted
+class Exchange:
+    """One request with its answer."""
+
+    sorted: Sorted
+    basis: Basis
+    armed: http.Response | None
+    """The refusal that stands until an allow verdict takes it away; None for traffic that passes."""
+    conversation: Conversation
+    note: Note | None = None
+    """Told of each event about it, where somebody sees that."""
+    stage: Stage = Stage.HEADERS
+    stream: SseStream | None = None
+    """The event stream of MCP 2024-11-05 that this is, or that this was posted for."""
+    named_host: str = ""
+    """The `Host` that the agent sent."""
+    instead: http.Response | None = None
+    """What goes to the agent in place of the server's answer."""
+
+    @property
+    def is_post_for_stream(self) -> bool:
+        """Whether what it asks for is answered on an event stream of MCP 2024-11-05, and not here."""
+        return self.stream is not None and not self.conversation.carries_other_answers
+
+
+@slotted
+class Exchanges:
+    """The exchanges of all flows that still exist."""
+
+    _by_flow: WeakKeyDictionary[http.HTTPFlow, Exchange] = field(default_factory=WeakKeyDictionary)
+
+    def find(self, flow: http.HTTPFlow) -> Exchange | None:
+        """Give the exchange of `flow`; None when it was never sorted."""
+        return self._by_flow.get(flow)
+
+    def open(self, flow: http.HTTPFlow, exchange: Exchange) -> None:
+        """Keep `exchange` for as long as `flow` exists."""
+        self._by_flow[flow] = exchange

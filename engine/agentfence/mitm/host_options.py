@@ -1,0 +1,95 @@
+"""mitmproxy's own options: those that the fence forces, and those that it refuses.
+
+Each would otherwise carry bytes past the hooks. They are set at load, and refused at start and at
+run time when somebody sets them otherwise; mitmweb's API then answers 400 and keeps the old value.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mitmproxy import exceptions
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from mitmproxy.addons.proxyserver import Servers
+    from mitmproxy.optmanager import OptManager
+
+FORCED: Mapping[str, object] = {
+    "rawtcp": False,  # a CONNECT that speaks no HTTP would become a pipe without hooks
+    "websocket": True,  # without it a 101 is an unread pipe
+    "http2": False,  # an HTTP/2 body without a length is smuggled into HTTP/1 upstreams
+    "http3": False,
+    "validate_inbound_headers": True,
+    "connection_strategy": "lazy",  # eager loses our answer when the server is down
+}
+UNSET = (
+    "stream_large_bodies",
+    "body_size_limit",
+    "ignore_hosts",
+    "allow_hosts",
+    "tcp_hosts",
+    "udp_hosts",
+)
+"""They match on a name that the client chooses, or stream a body before it was judged."""
+MODES = ("regular", "upstream", "socks5", "reverse")
+LOOPBACK = "127.0.0.1"
+IDLE_SECONDS = 86_400
+"""An event stream may be silent for hours; the host's 600 s would cut it."""
+
+
+def force(options: OptManager) -> None:
+    """Set what the fence needs, unless somebody chose otherwise: then `check` says so."""
+    wanted = dict(FORCED)
+    if any(mode.startswith("reverse") for mode in options.mode):
+        wanted["keep_host_header"] = True
+    untouched = {name: value for name, value in wanted.items() if not options.has_changed(name)}
+    options.update(**{name: value for name, value in untouched.items() if getattr(options, name) != value})
+    if not options.has_changed("tcp_timeout"):
+        options.update(tcp_timeout=IDLE_SECONDS)
+    if not options.has_changed("listen_host"):
+        options.update(listen_host=LOOPBACK)
+
+
+async def bind_to_loopback(servers: Servers) -> None:
+    """Move listeners to the loopback address that started before the fence was loaded.
+
+    mitmproxy loads scripts while it starts to listen, and by default it listens on all interfaces.
+    """
+    for server in servers:
+        is_elsewhere = any(address[0] in {"0.0.0.0", "::"} for address in server.listen_addrs)  # noqa: S104 - compared
+        if is_elsewhere and server.mode.custom_listen_host is None:
+            await server.stop()
+            await server.start()
+
+
+def check(options: OptManager) -> None:
+    """Refuse options that would let traffic pass unread.
+
+    Raises:
+        OptionsError: Naming the option, what it must be and why.
+
+    """
+    for name, value in FORCED.items():
+        if getattr(options, name) != value:
+            raise exceptions.OptionsError(
+                f"{name} must be {str(value).lower()} while AgentFence runs: leave it out"
+            )
+    for name in UNSET:
+        if getattr(options, name):
+            raise exceptions.OptionsError(
+                f"{name} must stay unset while AgentFence runs: it carries traffic past the fence"
+                + (" (for pinned apps the policy has `tunnel:`)" if name.endswith("hosts") else "")
+            )
+    for mode in options.mode:
+        kind = mode.partition(":")[0].partition("@")[0]
+        if kind not in MODES:
+            raise exceptions.OptionsError(
+                f"mode must be one of {', '.join(MODES)} while AgentFence runs, not `{mode}`"
+            )
+        if kind == "reverse" and not options.keep_host_header:
+            raise exceptions.OptionsError(
+                "keep_host_header must be true while AgentFence runs in reverse mode: "
+                "Host is checked as the agent sent it"
+            )

@@ -1,0 +1,362 @@
+"""The fence inside mitmproxy's HTTP layer: limits while bodies arrive, and answers for dead servers.
+
+mitmproxy's own limit answers with an HTML page that many clients never receive, and it knows no
+classes of traffic. So its `HttpStream` and `Http1Server` are replaced by subclasses that ask
+`Limits` about each body as it grows, answer at once, and go on reading and dropping, so that the
+client gets to its answer. This leans on the host's internals (`check_body_size`, the body buffers,
+the `state_*` methods): its minor version is pinned, and a test guards what is used.
+"""
+
+from __future__ import annotations
+
+import time
+from enum import Enum, auto
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Protocol
+
+from mitmproxy.net.http.http1 import expected_http_body_size
+from mitmproxy.proxy import commands, events
+from mitmproxy.proxy.layers.http import DropStream, HttpLayer, HttpStream, SendHttp
+from mitmproxy.proxy.layers.http._base import ReceiveHttp
+from mitmproxy.proxy.layers.http._events import (
+    ErrorCode,
+    RequestData,
+    RequestEndOfMessage,
+    RequestProtocolError,
+    ResponseData,
+    ResponseEndOfMessage,
+    ResponseHeaders,
+    ResponseProtocolError,
+)
+from mitmproxy.proxy.layers.http._hooks import (
+    HttpRequestHeadersHook,
+    HttpResponseHeadersHook,
+    HttpResponseHook,
+)
+from mitmproxy.proxy.layers.http._http1 import Http1Server, make_error_response
+
+from agentfence.mitm.injecting import BytesInjected
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from mitmproxy import http
+    from mitmproxy.proxy import layer
+
+_MAX_HEAD = 262_144
+"""Bytes of a request's head; the host has no limit."""
+_MAX_PIPELINED = 8_388_608
+"""Bytes that a client may send on while its request is still being handled."""
+_MAX_DRAINED = 268_435_456
+"""Bytes read and dropped after a 413, so that a client that still sends gets to read it."""
+_MAX_DRAIN_SECONDS = 30.0
+_MAX_REQUEST_SECONDS = 300.0
+"""That a head may take, and then a body that is judged; what is streamed may take for ever."""
+
+
+class Growth(Enum):
+    """What becomes of a request's body that is over the limit."""
+
+    KEEP = auto()
+    REFUSE = auto()
+    STREAM = auto()
+
+
+class Limits(Protocol):
+    """What the layers ask the surface."""
+
+    @property
+    def max_body(self) -> int:
+        """The largest body that is judged, in bytes."""
+        ...
+
+    def growth(self, flow: http.HTTPFlow, beginning: bytes | None) -> Growth:
+        """Say what becomes of a body over `max_body`; `beginning` is None before any of it came."""
+        ...
+
+    def oversize_answer(self, flow: http.HTTPFlow) -> http.Response:
+        """Give the 413, with its event written."""
+        ...
+
+    def unreachable_answer(self, flow: http.HTTPFlow, problem: str) -> http.Response | None:
+        """Give the answer for a server that is not there; None: the host's own will do."""
+        ...
+
+    def broken_off(self, flow: http.HTTPFlow, problem: str) -> bytes | None:
+        """Give the last bytes of an event stream whose server went away; None: it breaks off."""
+        ...
+
+    def answer_instead(self, flow: http.HTTPFlow) -> http.Response | None:
+        """Give the answer in place of one that is refused for its head; None: the server's goes on."""
+        ...
+
+    def answer_too_large(self, flow: http.HTTPFlow, size: int) -> http.Response | None:
+        """Give the answer in place of one of `size` bytes so far; None while it may grow."""
+        ...
+
+
+class FenceStream(HttpStream):
+    """One request and its answer, held to the fence's limits."""
+
+    limits: Limits
+    _drained = 0
+
+    def _handle_event(self, event: events.Event) -> layer.CommandGenerator[None]:
+        if isinstance(event, events.Wakeup):
+            if self.client_state == self.state_drain:
+                yield from self._cut()
+            return
+        if isinstance(event, BytesInjected):
+            if self.server_state == self.state_stream_response_body and not event.is_withdrawn:
+                event.is_delivered = True
+                yield SendHttp(ResponseData(self.stream_id, event.content), self.context.client)
+            return
+        yield from super()._handle_event(event)
+
+    def check_body_size(self, request: bool) -> layer.CommandGenerator[bool]:  # noqa: FBT001 - the host's signature
+        """Hold a growing body to the limits; True when that ended the exchange."""
+        if not request:
+            return (yield from self._check_answer_size())
+        kept = len(self.request_body_buf)
+        if (kept or self._declared_size()) <= self.limits.max_body:
+            return False
+        beginning = bytes(self.request_body_buf) if kept else None
+        match self.limits.growth(self.flow, beginning):
+            case Growth.REFUSE:
+                yield from self._refuse_oversize(is_early=beginning is None)
+                return True
+            case Growth.STREAM if beginning is not None:
+                yield from self._let_pass(beginning)
+        return False
+
+    def _declared_size(self) -> int:
+        try:
+            return expected_http_body_size(self.flow.request) or 0
+        except ValueError:  # the host answers 400 to it
+            return 0
+
+    def _refuse_oversize(self, *, is_early: bool) -> layer.CommandGenerator[None]:
+        self.request_body_buf.clear()
+        expects = self.flow.request.headers.get("expect", "").lower() == "100-continue"
+        if is_early:  # the host shows a flow from this hook on
+            yield HttpRequestHeadersHook(self.flow)
+        self.flow.response = self.limits.oversize_answer(self.flow)
+        yield HttpResponseHook(self.flow)
+        yield from self._send_whole(self.flow.response)
+        self.flow.live = False
+        self.client_state = self.state_drain
+        self.server_state = self.state_errored
+        if is_early and expects:  # the client sends nothing more when it is not told to go on
+            yield from self._cut()
+        else:
+            yield commands.RequestWakeup(_MAX_DRAIN_SECONDS)
+
+    def state_drain(self, event: events.Event) -> layer.CommandGenerator[None]:
+        """Read and drop what the client still sends, so that it does not miss its answer."""
+        if isinstance(event, RequestData):
+            self._drained += len(event.data)
+            if self._drained > _MAX_DRAINED:
+                yield from self._cut()
+        elif isinstance(event, RequestEndOfMessage):
+            self.client_state = self.state_done
+            yield SendHttp(ResponseEndOfMessage(self.stream_id), self.context.client)
+            yield DropStream(self.stream_id)
+
+    def _cut(self) -> layer.CommandGenerator[None]:
+        self.client_state = self.state_errored
+        too_large = ResponseProtocolError(self.stream_id, "body too large", ErrorCode.REQUEST_TOO_LARGE)
+        yield SendHttp(too_large, self.context.client)
+        yield DropStream(self.stream_id)
+
+    def _let_pass(self, beginning: bytes) -> layer.CommandGenerator[None]:
+        """Stream a body on that turned out to be no message."""
+        self.flow.request.stream = True
+        self.request_body_buf.clear()
+        yield from self.start_request_stream()
+        if self.client_state == self.state_stream_request_body:
+            yield from self.handle_event(RequestData(self.stream_id, beginning))
+
+    def state_wait_for_response_headers(self, event: ResponseHeaders) -> layer.CommandGenerator[None]:
+        """Take the server's head; the host would put the server's body below a head that is set in a hook."""
+        yield from super().state_wait_for_response_headers(event)
+        answer = self.limits.answer_instead(self.flow)
+        if answer is not None and self.server_state != self.state_errored:
+            yield from self._replace_answer(answer)
+
+    def _check_answer_size(self) -> layer.CommandGenerator[bool]:
+        size = len(self.response_body_buf)
+        is_early = size == 0
+        if is_early:
+            try:
+                size = expected_http_body_size(self.flow.request, self.flow.response) or 0
+            except ValueError:
+                size = 0
+        answer = self.limits.answer_too_large(self.flow, size)
+        if answer is None:
+            return False
+        yield from self._replace_answer(answer)
+        return True
+
+    def _replace_answer(self, answer: http.Response) -> layer.CommandGenerator[None]:
+        """Send an answer that was made here, and nothing that the server still sends."""
+        self.response_body_buf.clear()
+        self.flow.response = answer
+        stop = RequestProtocolError(self.stream_id, "answer refused", ErrorCode.RESPONSE_TOO_LARGE)
+        yield SendHttp(stop, self.context.server)
+        yield from self._answer_instead()
+        self.server_state = self.state_errored
+
+    def handle_protocol_error(
+        self, event: RequestProtocolError | ResponseProtocolError
+    ) -> layer.CommandGenerator[None]:
+        """End an exchange whose server is gone with an answer instead of a broken connection."""
+        if isinstance(event, ResponseProtocolError) and self.client_state != self.state_errored:
+            if self.server_state == self.state_stream_response_body:
+                last = self.limits.broken_off(self.flow, event.message)
+                if last is not None:
+                    if last:  # over HTTP/1 an empty piece would end the body
+                        yield SendHttp(ResponseData(self.stream_id, last), self.context.client)
+                    yield from self.send_response(already_streamed=True)
+                    return
+            elif self.client_state == self.state_done and self.server_state != self.state_errored:
+                answer = self.limits.unreachable_answer(self.flow, event.message)
+                if answer is not None:
+                    self.response_body_buf.clear()
+                    self.flow.response = answer
+                    yield from self._answer_instead()
+                    return
+        yield from super().handle_protocol_error(event)
+
+    def _answer_instead(self) -> layer.CommandGenerator[None]:
+        """Send an answer that was made here, past the hooks that show it."""
+        if self.flow.response is None:
+            raise AssertionError("there must be an answer to send")
+        self.flow.response.timestamp_start = time.time()
+        yield HttpResponseHeadersHook(self.flow)
+        yield from self.send_response()
+
+    def _send_whole(self, response: http.Response) -> layer.CommandGenerator[None]:
+        content = response.raw_content or b""
+        yield SendHttp(ResponseHeaders(self.stream_id, response, end_stream=not content), self.context.client)
+        if content:
+            yield SendHttp(ResponseData(self.stream_id, content), self.context.client)
+
+
+class FenceHttp1Server(Http1Server):
+    """The client's side of HTTP/1, with bounds that the host lacks.
+
+    One timer at most runs for a connection, however many requests come over it.
+    """
+
+    streams: Mapping[int, HttpStream] = MappingProxyType({})
+    """Those of the layer that this belongs to."""
+    _timed: tuple[object, int] | None = None
+    """What was being read when the timer began."""
+
+    def _handle_event(self, event: events.Event) -> layer.CommandGenerator[None]:
+        if isinstance(event, events.Wakeup):
+            if self._timed == self._reading:
+                yield from self._end_slow()
+            self._timed = None
+        else:
+            yield from super()._handle_event(event)
+        if self._timed is None and self._reading is not None:
+            self._timed = self._reading
+            yield commands.RequestWakeup(_MAX_REQUEST_SECONDS)
+
+    @property
+    def _reading(self) -> tuple[object, int] | None:
+        """What has begun to arrive and must not take for ever; None: nothing."""
+        if self.state == self.read_headers:
+            return ("head", self.stream_id) if self.buf else None
+        stream = self.streams.get(self.stream_id)
+        is_kept = stream is not None and not stream.flow.request.stream
+        return ("body", self.stream_id) if self.state == self.read_body and is_kept else None
+
+    def _end_slow(self) -> layer.CommandGenerator[None]:
+        is_body = self.state == self.read_body
+        yield from self._end(408, "the request took too long")
+        if is_body:
+            yield ReceiveHttp(
+                RequestProtocolError(self.stream_id, "too slow", ErrorCode.GENERIC_CLIENT_ERROR)
+            )
+
+    def read_headers(self, event: events.ConnectionEvent) -> layer.CommandGenerator[None]:
+        """Read a request's head, up to a limit."""
+        if len(self.buf) > _MAX_HEAD and b"\r\n\r\n" not in bytes(self.buf):
+            yield from self._end(431, "request head too large")
+            return
+        unread = -1
+        # The host takes one empty line off and then waits for more; RFC 9112, section 2.2, ignores them.
+        while self.state == self.read_headers and len(self.buf) != unread:
+            unread = len(self.buf)
+            yield from super().read_headers(event)
+
+    def read_body(self, event: events.Event) -> layer.CommandGenerator[None]:
+        """Read a request's body; the host cannot read trailers, and would leave the client waiting."""
+        try:
+            for command in super().read_body(event):
+                is_end = isinstance(command, commands.CloseConnection) and self.response is None
+                if is_end and isinstance(event, events.DataReceived):
+                    yield commands.SendData(self.conn, make_error_response(400, "malformed body"))
+                yield command
+        except NotImplementedError:
+            yield from self._end(400, "trailers are not accepted")
+            error = RequestProtocolError(
+                self.stream_id, "trailers are not accepted", ErrorCode.GENERIC_CLIENT_ERROR
+            )
+            yield ReceiveHttp(error)
+
+    def wait(self, event: events.Event) -> layer.CommandGenerator[None]:
+        """Wait for the answer, while the client may send on only so much."""
+        if isinstance(event, events.DataReceived) and len(self.buf) > _MAX_PIPELINED:
+            yield from self._end(400, "too much was sent before the answer")
+            error = RequestProtocolError(self.stream_id, "too much was sent", ErrorCode.GENERIC_CLIENT_ERROR)
+            yield ReceiveHttp(error)
+            return
+        yield from super().wait(event)
+
+    def _end(self, status: int, problem: str) -> layer.CommandGenerator[None]:
+        yield commands.SendData(self.conn, make_error_response(status, problem))
+        yield commands.CloseConnection(self.conn)
+        self.state = self.done
+
+
+class FenceLayer(HttpLayer):
+    """An HTTP layer whose streams are the fence's."""
+
+    limits: Limits
+
+    def _handle_event(self, event: events.Event) -> layer.CommandGenerator[None]:
+        if isinstance(event, events.Start) and self.context.client.alpn != b"h2":
+            server = FenceHttp1Server(self.context.fork())
+            server.streams = self.streams
+            self.connections.setdefault(self.context.client, server)
+        if isinstance(event, BytesInjected):
+            for stream in list(self.streams.values()):
+                # A CONNECT is a stream too, and what passes through it is below.
+                if stream.child_layer is not None or stream.flow is event.flow:
+                    yield from self.event_to_child(stream, event)
+            return
+        yield from super()._handle_event(event)
+
+    def make_stream(self, stream_id: int) -> layer.CommandGenerator[None]:
+        """Make the stream for one request."""
+        stream = FenceStream(self.context.fork(), stream_id)
+        stream.limits = self.limits
+        self.streams[stream_id] = stream
+        yield from self.event_to_child(stream, events.Start())
+
+
+def install(outermost: layer.Layer | None, limits: Limits) -> None:
+    """Turn HTTP layers that have not started into the fence's.
+
+    The class of the object is swapped because the host has already wired the object up, and builds
+    it with arguments that it alone knows.
+    """
+    current = outermost
+    while current is not None:
+        if type(current) is HttpLayer:
+            current.__class__ = FenceLayer
+            current.limits = limits  # type: ignore[attr-defined]
+        current = getattr(current, "child_layer", None)

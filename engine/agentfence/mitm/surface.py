@@ -1,0 +1,356 @@
+"""The fence on HTTP: sorts each request, has the gate judge it, and carries out what the gate says."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from http import HTTPStatus
+from typing import TYPE_CHECKING
+
+from agentfence.core.agents import Agents
+from agentfence.core.effects import Answer, Ask, Drop, Forward, Withdraw
+from agentfence.core.event_stream import message_event
+from agentfence.core.http.detection import prefix_shows_message, shows_jsonrpc
+from agentfence.core.http.message import single
+from agentfence.core.http.request_rules import check_envelope
+from agentfence.core.http.traffic import Free, Held, Refused, Watched, unlisted_refusal
+from agentfence.core.session import Conversation, Transport
+from agentfence.core.values import replace
+from agentfence.mitm.answers import AnswerSide
+from agentfence.mitm.asked_calls import AskedCalls
+from agentfence.mitm.exchange import Basis, Exchange, Stage
+from agentfence.mitm.injecting import inject
+from agentfence.mitm.intercepting import ask_about
+from agentfence.mitm.layers import Growth
+from agentfence.mitm.requests import (
+    NOT_JUDGED,
+    first_value,
+    headers_of,
+    is_reverse,
+    json_response,
+    name_server,
+    origin_of,
+    request_of,
+    response_to,
+    sender_of,
+    snapshot_of,
+    with_field,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from mitmproxy import http
+    from mitmproxy.tls import ClientHelloData
+
+    from agentfence.approval.interface import Approver
+    from agentfence.core.agents import Agent
+    from agentfence.core.effects import Effects
+    from agentfence.core.http.message import HttpRequest
+    from agentfence.core.http.traffic import Sorted, Sorter
+    from agentfence.core.policy.model import Policy
+    from agentfence.fence import Fence
+    from agentfence.mitm.asked_calls import Place
+    from agentfence.mitm.view.display import Display
+
+    type MakeSorter = Callable[[Policy, Sorter | None], Sorter]
+
+
+_OTHER_PROTOCOLS = frozenset({b"upgrade", b"http2-settings"})
+
+
+class Surface(AnswerSide):
+    """Everything that the hooks and the layers ask: this half reads what agents send."""
+
+    def __init__(self, fence: Fence, make_sorter: MakeSorter, approver: Approver, display: Display) -> None:
+        """Take the opened fence, what makes a sorter by a policy, who is asked, and what is shown."""
+        super().__init__(fence, make_sorter(fence.policy, None), display)
+        self._make_sorter = make_sorter
+        self.approver = approver
+        self._agents = Agents()
+        self._asked = AskedCalls()
+
+    def prepare(self, policy: Policy) -> Callable[[], None]:
+        """Give what is to be done once another policy is in force: sort by it, and forget nothing."""
+        sorter = self._make_sorter(policy, self._sorter)
+
+        def adopt() -> None:
+            self._sorter = sorter
+
+        return adopt
+
+    # sorting
+
+    def arm(self, flow: http.HTTPFlow) -> None:
+        """Sort a request by its head, and leave a refusal on it where it may hold a message."""
+        try:
+            flow.response = self._open(flow, flow.response).armed
+        except Exception as error:  # noqa: BLE001 - what cannot be sorted keeps the refusal that it has
+            self.fence.report_failure(error)
+
+    def free(self, flow: http.HTTPFlow) -> None:
+        """Stream a request that is no business of the fence, and that no other addon has answered."""
+        exchange = self.exchanges.find(flow)
+        if exchange is not None and exchange.armed is None and flow.response is None:
+            exchange.stage = Stage.PASSED
+            self._send_on(flow, exchange)
+            flow.request.stream = True
+
+    def _send_on(self, flow: http.HTTPFlow, exchange: Exchange) -> None:
+        """Make ready what goes to the server."""
+        named = first_value(flow.request.headers.fields, b"host") or b""
+        exchange.named_host = named.decode("latin-1")
+        if is_reverse(flow):
+            name_server(flow.request)
+
+    def _open(self, flow: http.HTTPFlow, refusal: http.Response | None = None) -> Exchange:
+        """Give a new exchange armed with `refusal`; the one that was made for this request before, if it was.
+
+        `refusal`: the one of `NOT_JUDGED` that the request carries by now, as making one is dear.
+        """
+        exchange = self.exchanges.find(flow)
+        if exchange is not None and exchange.stage is Stage.HEADERS:
+            return exchange
+        basis = self._basis(flow)
+        where = self._sorter.sort(basis.request, basis.sni)
+        armed = None if isinstance(where, Free) else refusal or json_response(503, NOT_JUDGED)
+        conversation = self._conversation(flow, where, sender_of(flow))
+        exchange = Exchange(where, basis, armed, conversation, self.display.note_for(flow))
+        self.exchanges.open(flow, exchange)
+        return exchange
+
+    def _sort_whole(self, flow: http.HTTPFlow, exchange: Exchange) -> HttpRequest:
+        """Sort a request as it would go out, anew unless all is as it was before its body came; give it."""
+        basis = self._basis(flow)
+        if basis != exchange.basis:
+            exchange.sorted = self._sorter.sort(basis.request, basis.sni)
+            exchange.basis = basis
+        return basis.request
+
+    def _basis(self, flow: http.HTTPFlow) -> Basis:
+        return Basis(request_of(flow), flow.client_conn.sni, self._sorter, self._sorter.lessons)
+
+    def _conversation(self, flow: http.HTTPFlow, where: Sorted, agent: Agent) -> Conversation:
+        server = where.server if isinstance(where, Held | Watched) else None
+        session = self._agents.session_of(agent)
+        conversation = Conversation(session, Transport.HTTP, server)
+        conversation.origin = origin_of(flow.request)
+        conversation.carries_other_answers = flow.request.method == "GET"
+        conversation.resumes = conversation.carries_other_answers and "last-event-id" in flow.request.headers
+        return conversation
+
+    def _join(self, flow: http.HTTPFlow, exchange: Exchange, request: HttpRequest, agent: Agent) -> None:
+        """Make an exchange one of its MCP session, where it has one: it is asked which by its final head."""
+        conversation = exchange.conversation
+        exchange.stream = self.streams.of_post(flow, agent.client)
+        if exchange.stream is not None:
+            exchange.stream.carry(conversation)
+            return
+        session_id = single(request.headers, "mcp-session-id")
+        if session_id is not None:
+            key, time = self._key(flow, session_id), self.fence.circumstances().time
+            session = self.sessions.find(key, agent.owner, time)
+            if session is not None:
+                conversation.join(session, session.calls_of_exchange())
+
+    # judging a request
+
+    async def judge(self, flow: http.HTTPFlow) -> None:
+        """Set the flow's response: none lets the request go on, anything else is the answer."""
+        exchange = self.exchanges.find(flow)
+        if exchange is None:  # it was never sorted, so there is nothing to judge it by
+            flow.response = flow.response or json_response(503, NOT_JUDGED)
+            return
+        if flow.response is not None and flow.response is not exchange.armed:
+            exchange.stage = Stage.PASSED  # another addon's own answer
+            return
+        if exchange.stage is Stage.PASSED:
+            return  # it was streamed
+        try:
+            flow.response = await self._verdict(flow, exchange)
+        except Exception as error:  # noqa: BLE001 - the surface's one guard: when in doubt, deny
+            self.fence.report_failure(error)
+            body = flow.request.raw_content or b""
+            failure = self.fence.gate.internal_failure(
+                body, exchange.conversation, self.fence.circumstances()
+            )
+            flow.response = await self._carry_out(failure, flow, exchange)
+        if flow.response is not None:
+            exchange.stage = Stage.ANSWERED
+        else:
+            self._send_on(flow, exchange)
+
+    async def _verdict(self, flow: http.HTTPFlow, exchange: Exchange) -> http.Response | None:
+        while flow.intercepted:  # the UI's own filter holds it: judge what the person lets through
+            await asyncio.sleep(0.1)
+        body, agent = flow.request.raw_content, sender_of(flow)
+        if body is None:
+            raise ValueError("the body was streamed before it could be judged")
+        # Anew, as other addons had their say after the head was sorted, also about who the agent is.
+        request = self._sort_whole(flow, exchange)
+        where = exchange.sorted
+        exchange.conversation = conversation = self._conversation(flow, where, agent)
+        if not _may_hold_message(where, body, request):
+            exchange.stage = Stage.PASSED
+            return None
+        self._join(flow, exchange, request, agent)
+        exchange.stage = Stage.JUDGED
+        self.display.notes.begin(flow)
+        refused = self._refused_unread(where, request, body, conversation)
+        if refused is not None:
+            return await self._carry_out(refused, flow, exchange)
+        _prepare(flow.request)
+        if request.method == "DELETE":
+            self.forget(flow)
+        if not body and request.method != "POST":
+            return None
+        if not conversation.is_joined:
+            for call_id in self._asked.cancelled_by(body, _place(flow)):
+                self.approver.withdraw(call_id)
+        began, circumstances = time.perf_counter_ns(), self.fence.circumstances()
+        effects = self.fence.gate.client_message(body, conversation, circumstances, request.headers)
+        return await self._carry_out(effects, flow, exchange, began)
+
+    def _refused_unread(
+        self, where: Sorted, request: HttpRequest, body: bytes, conversation: Conversation
+    ) -> Effects | None:
+        """Give the refusal of a request for what it is, whatever its body says; None to judge that."""
+        gate, circumstances = self.fence.gate, self.fence.circumstances()
+        if isinstance(where, Watched) and self.blocks(where):
+            refusal = unlisted_refusal()
+            return gate.refuse_unlisted(body, refusal, conversation, circumstances, request.headers)
+        envelope = where.refusal if isinstance(where, Refused) else check_envelope(request, body)
+        return None if envelope is None else gate.refuse_exchange(envelope, conversation, circumstances)
+
+    async def _carry_out(
+        self, effects: Effects, flow: http.HTTPFlow, exchange: Exchange, began: int | None = None
+    ) -> http.Response | None:
+        for effect in self.fence.record(effects, began, exchange.note):
+            match effect:
+                case Forward():
+                    return None
+                case Answer() as answer:
+                    return await self._response_to(answer, exchange)
+                case Drop():
+                    return response_to(effect)
+                case Withdraw(call_id=call_id):
+                    self.approver.withdraw(call_id)
+                case Ask() as ask:
+                    return await self._ask(ask, flow, exchange)
+        raise AssertionError("effects must end with what becomes of the message")
+
+    async def _ask(self, ask: Ask, flow: http.HTTPFlow, exchange: Exchange) -> http.Response | None:
+        """Ask a person; what they approve is what they saw, so an edited request is judged anew."""
+        seen = snapshot_of(flow.request)
+        self.display.asked(flow, ask.question)
+        with self._asked.waiting(ask, _place(flow)):
+            approval = await ask_about(flow, ask.question, self.approver)
+        is_edited = approval.is_approved and snapshot_of(flow.request) != seen
+        if is_edited:
+            approval = replace(approval, outcome="edited")
+        resolved = self.fence.gate.resolve(ask.pending, approval, self.fence.circumstances())
+        if is_edited:
+            self.fence.record(resolved, note=exchange.note)  # what is answered, the new verdict says
+            return await self._verdict(flow, exchange)
+        return await self._carry_out(resolved, flow, exchange)
+
+    async def _response_to(self, answer: Answer, exchange: Exchange) -> http.Response:
+        """Give the response that carries a refusal; under MCP 2024-11-05 the stream carries it."""
+        stream = None if exchange.stream is None else exchange.stream.flow
+        if stream is not None and answer.status == HTTPStatus.OK:  # noqa: SIM102 - it sends
+            if await inject(stream, message_event(answer.body)):
+                return response_to(Drop())
+        return response_to(answer)
+
+    # what the layers ask: see `layers.Limits`
+
+    @property
+    def max_body(self) -> int:
+        """The largest body that is judged, in bytes."""
+        return self.fence.settings.gate.max_body
+
+    def growth(self, flow: http.HTTPFlow, beginning: bytes | None) -> Growth:
+        """Say what becomes of a body over `max_body`; `beginning` is None before any of it came."""
+        exchange = self._open(flow)
+        if isinstance(exchange.sorted, Free):
+            return Growth.KEEP  # streamed from its head on
+        if not isinstance(exchange.sorted, Watched):
+            return Growth.REFUSE
+        if beginning is None:
+            return Growth.KEEP
+        if (
+            prefix_shows_message(beginning, headers_of(flow.request.headers))
+            or flow.response is not exchange.armed
+        ):
+            return Growth.REFUSE
+        flow.response = None
+        exchange.stage = Stage.PASSED
+        self._send_on(flow, exchange)
+        return Growth.STREAM
+
+    def oversize_answer(self, flow: http.HTTPFlow) -> http.Response:
+        """Give the answer to a body that is refused unread."""
+        exchange, circumstances = self._open(flow), self.fence.circumstances()
+        gate, conversation = self.fence.gate, exchange.conversation
+        if isinstance(exchange.sorted, Refused):
+            effects = gate.refuse_exchange(exchange.sorted.refusal, conversation, circumstances)
+        else:
+            effects = gate.refuse_oversize(conversation, circumstances, headers_of(flow.request.headers))
+        exchange.stage = Stage.ANSWERED
+        left = self.fence.record(effects, note=exchange.note)
+        answer = next(effect for effect in left if isinstance(effect, Answer))
+        return json_response(answer.status, answer.body, close=True)
+
+    # connections that are no messages
+
+    def tunnel(self, data: ClientHelloData) -> None:
+        """Pass TLS on undecrypted where CONNECT and SNI both name a host that the policy tunnels."""
+        address = data.context.server.address
+        host = None if address is None else address[0]
+        if host is None or not self._sorter.may_tunnel(host, data.context.client.sni):
+            return
+        self.fence.log_tunnel(host)
+        data.ignore_connection = True
+
+    def read_socket(self, flow: http.HTTPFlow) -> None:
+        """Drop an MCP message on a WebSocket, and end the socket."""
+        messages = [] if flow.websocket is None else flow.websocket.messages
+        if messages and shows_jsonrpc(messages[-1].content, (), mcp_only=True):
+            messages[-1].drop()
+            self.fence.report("an MCP message on a WebSocket was dropped, and the socket closed")
+            flow.kill()
+
+    def close(self) -> None:
+        """End the run."""
+        self.approver.close()
+        self.fence.close()
+
+
+def _place(flow: http.HTTPFlow) -> Place:
+    """Give where the ids of an agent's requests mean something."""
+    return sender_of(flow).client, flow.request.host, flow.request.port
+
+
+def _may_hold_message(where: Sorted, body: bytes, request: HttpRequest) -> bool:
+    match where:
+        case Free():
+            return False
+        case Watched(is_listed=is_listed):
+            return shows_jsonrpc(body, request.headers, mcp_only=not is_listed)
+        case _:
+            return True
+
+
+def _prepare(request: http.Request) -> None:
+    """Leave no way round the reading of the answer: no other protocol, no coding; and no body without an end.
+
+    Whoever edited a request may have taken its length away, and the server would read its body as a
+    request of its own.
+    """
+    body = request.raw_content or b""
+    fields = tuple(field for field in request.headers.fields if field[0].lower() not in _OTHER_PROTOCOLS)
+    fields = with_field(fields, b"accept-encoding", b"identity")
+    names = {name.lower() for name, _ in fields}
+    if b"transfer-encoding" not in names and (body or b"content-length" in names):
+        fields = with_field(fields, b"content-length", b"%d" % len(body))
+    request.headers.fields = fields

@@ -1,0 +1,1 @@
+"""What a person sees of the fence in mitmweb and in mitmproxy's console."""

@@ -1,0 +1,187 @@
+"""Starts the relay: reads its command line, opens the fence, starts the server."""
+
+from __future__ import annotations
+
+import gc
+import os
+import signal
+import subprocess
+import sys
+from contextlib import closing, suppress
+from functools import partial
+from typing import TYPE_CHECKING
+
+from agentfence.core.errors import AgentFenceError, PolicyError, UsageError
+from agentfence.flags import add_option_flags, given_options, read_plain_flags
+from agentfence.settings import ENVIRONMENT_PREFIX, read_settings
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Callable, Sequence
+
+    from agentfence.approval.interface import Approver
+    from agentfence.core.policy.model import Policy
+    from agentfence.fence import Fence
+    from agentfence.relay import Relay
+    from agentfence.settings import Settings
+
+    type NameServer = Callable[[Policy], tuple[str | None, bool]]
+    """Gives the policy's name for the server, and whether the server may be started at all."""
+
+OWN_FAILURE = 125
+CANNOT_RUN = 126
+NOT_FOUND = 127
+"""As env(1) and nohup(1) have them."""
+
+
+def start(arguments: Sequence[str]) -> int:
+    """Run the relay for a command line; give the exit status."""
+    flags, command = _split(arguments)
+    try:
+        given = read_plain_flags(flags) or given_options(command_line().parse_args(flags))
+        if not command:
+            raise UsageError("no server command: write it after `--`, as `-- npx -y some-mcp-server`")
+        return _run(read_settings(given, os.environ), command)
+    except PolicyError as error:
+        from agentfence.core.policy.rendering import render_text
+
+        _report(render_text(error.problems))
+        return error.exit_status
+    except UsageError as error:
+        _report(f"{error} (see --help)")
+        return error.exit_status
+    except AgentFenceError as error:
+        _report(str(error))
+        return error.exit_status
+    except Exception as error:  # noqa: BLE001 - a bug; its status must not look like the server's own
+        _report(f"the relay failed: {type(error).__name__}: {error}")
+        return OWN_FAILURE
+
+
+def command_line() -> argparse.ArgumentParser:
+    """Give the parser of the relay's own flags."""
+    import argparse
+
+    parser = argparse.ArgumentParser(
+        prog="python -m agentfence.stdio",
+        usage="%(prog)s [options] -- server-cmd [args…]",
+        description="Put a policy firewall around an MCP server that talks on stdin and stdout.",
+        epilog="Exit status: the server's own; 128+n when signal n ended it; 126 and 127 when the server "
+        "cannot be run or is not found, 125 when the relay failed; 2 usage, 3 bad policy, 4 audit log.",
+        allow_abbrev=False,
+    )
+    add_option_flags(parser, relay=True)
+    return parser
+
+
+def _split(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Give the relay's own arguments and the server command, which begins after the first `--`."""
+    everything = list(arguments)
+    if "--" not in everything:
+        return everything, []
+    position = everything.index("--")
+    return everything[:position], everything[position + 1 :]
+
+
+def _run(settings: Settings, command: list[str]) -> int:
+    from agentfence.approval.choosing import relay_approver
+    from agentfence.disk import resolve_links
+    from agentfence.fence import open_fence
+    from agentfence.reporting import Reporter, StandardError, is_colourful
+
+    write, colours = StandardError(), is_colourful(os.environ, sys.stderr)
+    reporter = Reporter(write, settings.log_level, settings.log_format, colours=colours)
+    with closing(relay_approver(settings, os.environ)) as approver:
+        fence = open_fence(
+            settings,
+            os.environ,
+            reporter,
+            surface="relay",
+            approver=approver.name,
+            resolve_links=resolve_links,
+        )
+        return _serve(fence, approver, command)
+
+
+def _serve(fence: Fence, approver: Approver, command: list[str]) -> int:
+    try:
+        name_server = partial(_name_server, given=fence.settings.server, command=command)
+        _, is_allowed = name_server(fence.policy)
+        if not is_allowed:
+            raise UsageError(
+                "no entry of `servers:` covers this command, and the policy says `unlisted: block`"
+            )
+        held = _hold_signals()
+        try:
+            child = _start_server(command)
+        except OSError as error:
+            _report(f"cannot run `{command[0]}`: {error.strerror}")
+            return NOT_FOUND if isinstance(error, FileNotFoundError) else CANNOT_RUN
+        try:
+            relay = _relay(fence, child, approver, name_server)
+            for number in held:
+                signal.raise_signal(number)
+            return relay.run()
+        finally:
+            _end_now(child)
+    finally:
+        fence.close()
+
+
+def _hold_signals() -> list[int]:
+    """Give the list of what comes from now on until the relay listens: else a server would be left behind."""
+    held: list[int] = []
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1):
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, lambda number, _frame: held.append(number))
+    return held
+
+
+def _relay(
+    fence: Fence, child: subprocess.Popen[bytes], approver: Approver, name_server: NameServer
+) -> Relay:
+    # Only now: the server starts while this loads what judges messages.
+    from agentfence.core.session import Conversation, Session, Transport
+    from agentfence.relay import Relay
+
+    session = Session(f"stdio:{os.getppid()}", is_identified=True)
+    server, _ = name_server(fence.policy)
+    relay = Relay(fence, child, Conversation(session, Transport.STDIO, server), approver, name_server)
+    gc.freeze()  # all that is there now stays
+    gc.enable()
+    return relay
+
+
+def _end_now(child: subprocess.Popen[bytes]) -> None:
+    """Leave no process behind, whatever happened to the relay."""
+    if child.poll() is None:
+        child.kill()
+    child.wait()
+
+
+def _name_server(policy: Policy, *, given: str | None, command: Sequence[str]) -> tuple[str | None, bool]:
+    from agentfence.core.policy.model import Unlisted
+    from agentfence.core.servers import name_of_command
+
+    names = [server.name for server in policy.servers]
+    if given is not None:
+        if names and given not in names:
+            raise UsageError(
+                f"--server must be one of the policy's servers ({', '.join(names)}), not `{given}`"
+            )
+        return given, True
+    name = name_of_command(policy.servers, command)
+    return name, name is not None or policy.unlisted is not Unlisted.BLOCK
+
+
+def _start_server(command: Sequence[str]) -> subprocess.Popen[bytes]:
+    """Start the server without what is set for the fence alone."""
+    environment = {name: text for name, text in os.environ.items() if not name.startswith(ENVIRONMENT_PREFIX)}
+    return subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0, env=environment
+    )
+
+
+def _report(text: str) -> None:
+    with suppress(OSError):  # a closed or full stderr must not end the relay
+        print(f"agentfence: {text}", file=sys.stderr, flush=True)  # noqa: T201 - stderr is for people

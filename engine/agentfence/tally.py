@@ -1,0 +1,146 @@
+"""Counts what a run does, for its operators: decisions, errors, and the time of its own work.
+
+Invariant: the number of counters is bounded, whatever names an agent chooses.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+if TYPE_CHECKING:
+    from agentfence.core.constraints.interface import Json
+    from agentfence.core.effects import Event
+
+MOST_COUNTERS: Final = 512
+OTHERS: Final = "(others)"
+"""Under which tools are counted that came when there were counters enough."""
+_MOST_SHOWN: Final = 20
+_LONGEST_SHOWN: Final = 60
+_BUCKETS: Final = 40
+"""Powers of two of nanoseconds: the last begins at nine minutes."""
+
+
+class Decided(NamedTuple):
+    """What is counted together."""
+
+    subject: str
+    """The tool, or the method of what is no call; qualified by the server's name."""
+    decision: str
+    reason_code: str
+
+
+class Tally:
+    """The counters of one run."""
+
+    __slots__ = ("_buckets", "_decisions", "_errors", "_longest", "_started")
+
+    def __init__(self) -> None:
+        """Begin now."""
+        self._started = time.monotonic()
+        self._decisions: Counter[Decided] = Counter()
+        self._errors: Counter[str] = Counter()
+        self._buckets = [0] * _BUCKETS
+        self._longest = 0
+
+    def count(self, event: Event) -> None:
+        """Count what an audit event says; `error` is for what has none."""
+        if "decision" in event:
+            self._count_decision(event)
+        elif event.get("status") == "unanswered":
+            self.error("upstream_unreachable")
+
+    def error(self, kind: str) -> None:
+        """Count something that went wrong; kinds are our own words."""
+        self._errors[kind] += 1
+
+    def worked(self, nanoseconds: int) -> None:
+        """Count the time of our own work on one message: judging it, and writing its events."""
+        self._buckets[min(nanoseconds.bit_length(), _BUCKETS - 1)] += 1
+        self._longest = max(self._longest, nanoseconds)
+
+    def _count_decision(self, event: Event) -> None:
+        name = str(event.get("tool") or event.get("method") or "message")
+        subject = f"{event['server']}/{name}" if event.get("server") else name
+        key = Decided(subject, str(event["decision"]), str(event.get("reason_code", event["kind"])))
+        if key not in self._decisions and len(self._decisions) >= MOST_COUNTERS:
+            key = key._replace(subject=OTHERS)
+        self._decisions[key] += 1
+
+    def decisions(self) -> list[tuple[Decided, int]]:
+        """Give how often what was decided for which reason, the most frequent first."""
+        return self._decisions.most_common()
+
+    def as_json(self) -> dict[str, Json]:
+        """Give all of it, the most frequent decisions alone."""
+        shown = self._decisions.most_common(_MOST_SHOWN)
+        return {
+            "seconds": round(time.monotonic() - self._started, 1),
+            "totals": dict(self.totals()),
+            "decisions": [
+                {
+                    "subject": _short(key.subject),
+                    "decision": key.decision,
+                    "reason_code": key.reason_code,
+                    "count": n,
+                }
+                for key, n in shown
+            ],
+            "decisions_not_shown": self._decisions.total() - sum(n for _, n in shown),
+            "errors": dict(self._errors),
+            "own_work": self._own_work(),
+        }
+
+    def as_lines(self) -> list[str]:
+        """Give the same for people."""
+        told = self.as_json()
+        totals = ", ".join(f"{n} {decision}" for decision, n in self.totals().items())
+        lines = [f"summary of {told['seconds']} s: {totals or 'nothing was judged'}"]
+        lines += [
+            f"  {n:>7}  {key.decision:<5}  {_short(key.subject)}  {key.reason_code}"
+            for key, n in self._decisions.most_common(_MOST_SHOWN)
+        ]
+        if told["decisions_not_shown"]:
+            lines.append(f"  {told['decisions_not_shown']:>7}  others")
+        if self._errors:
+            lines.append("  errors: " + ", ".join(f"{n} {kind}" for kind, n in sorted(self._errors.items())))
+        if any(self._buckets):
+            work = self._own_work()
+            lines.append(
+                f"  own work a message: half below {work['median_below_ms']} ms, "
+                f"99 % below {work['p99_below_ms']} ms, longest {work['longest_ms']} ms"
+            )
+        return lines
+
+    def totals(self) -> Counter[str]:
+        """Give how many decisions there were of each sort."""
+        totals: Counter[str] = Counter()
+        for key, number in self._decisions.items():
+            totals[key.decision] += number
+        return totals
+
+    def _own_work(self) -> dict[str, Json]:
+        return {
+            "messages": sum(self._buckets),
+            "median_below_ms": self._below(0.5),
+            "p99_below_ms": self._below(0.99),
+            "longest_ms": _milliseconds(self._longest),
+        }
+
+    def _below(self, share: float) -> float:
+        """Give the end of the bucket below which this share of the messages was done."""
+        left = share * sum(self._buckets)
+        for exponent, number in enumerate(self._buckets):
+            left -= number
+            if left <= 0:
+                return _milliseconds(min(1 << exponent, self._longest))
+        return _milliseconds(self._longest)
+
+
+def _short(name: str) -> str:
+    return name if len(name) <= _LONGEST_SHOWN else f"{name[:_LONGEST_SHOWN]}…"
+
+
+def _milliseconds(nanoseconds: int) -> float:
+    return round(nanoseconds / 1e6, 3)

@@ -1,0 +1,125 @@
+"""Each question is answered once, its time begins when it is shown, and only so many wait."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+from approval.questions import Asker, ask_about
+
+from agentfence.approval.waiting import MAX_WAITING, Waiting
+from agentfence.core.effects import Approval
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def waiting(clock: Clock) -> Waiting:
+    return Waiting("tty", 50, clock)
+
+
+def add(waiting: Waiting, asker: Asker, *numbers: int) -> None:
+    for number in numbers:
+        question = ask_about(number)
+        waiting.add(question, asker.answered(question))
+
+
+def test_answer_tells_who_gave_it_and_how_long_it_took(waiting: Waiting, clock: Clock) -> None:
+    asker = Asker()
+    add(waiting, asker, 1)
+    clock.now += 1.5
+
+    assert waiting.settle("call-1", "approved", by="eva", remember=True)
+    assert asker.next() == ("call-1", Approval("approved", "tty", "eva", 1500, remember=True))
+
+
+def test_second_answer_counts_for_nothing(waiting: Waiting) -> None:
+    asker = Asker()
+    add(waiting, asker, 1, 2)
+    waiting.settle("call-1", "denied")
+
+    assert not waiting.settle("call-1", "approved")
+    assert not waiting.settle("call-9", "approved")
+    assert asker.next()[1].outcome == "denied"
+    assert asker.has_none
+    assert [opened.question.call_id for opened in waiting.questions()] == ["call-2"]
+
+
+def test_time_begins_when_the_question_is_shown(waiting: Waiting, clock: Clock) -> None:
+    add(waiting, Asker(), 1, 2)
+    clock.now += 49
+    waiting.show("call-2")
+    clock.now += 49
+    waiting.show("call-2")  # to a second person: that does not begin it anew
+
+    assert waiting.expired() == []
+    assert waiting.remaining() == 1
+    clock.now += 1
+    assert waiting.expired() == ["call-2"]
+    assert waiting.remaining() == 0
+
+
+def test_question_that_nobody_is_shown_runs_out_as_well(waiting: Waiting, clock: Clock) -> None:
+    add(waiting, Asker(), 1)
+    clock.now += 50 * MAX_WAITING
+
+    assert waiting.expired() == ["call-1"]
+
+
+def test_nothing_runs_out_where_nothing_waits(waiting: Waiting) -> None:
+    waiting.show("call-1")
+
+    assert waiting.remaining() is None
+    assert waiting.expired() == []
+
+
+def test_too_many_questions(waiting: Waiting) -> None:
+    asker = Asker()
+    add(waiting, asker, *range(MAX_WAITING))
+    add(waiting, asker, 99)
+
+    assert asker.next() == ("call-99", Approval("queue_full", "tty"))
+    waiting.settle("call-3", "denied")
+    add(waiting, asker, 100)
+    assert waiting.find("call-100") is not None
+
+
+def test_all_questions_are_taken_back(waiting: Waiting) -> None:
+    asker = Asker()
+    add(waiting, asker, 1, 2)
+    waiting.settle_all("no_approver", "do this")
+
+    assert [asker.next()[1] for _ in "12"] == [Approval("no_approver", "tty", advice="do this")] * 2
+    assert waiting.questions() == []
+
+
+def test_many_threads_answer_one_question(waiting: Waiting) -> None:
+    asker = Asker()
+    add(waiting, asker, 1)
+    start = threading.Barrier(8)
+    counted = []
+
+    def settle() -> None:
+        start.wait()
+        counted.append(waiting.settle("call-1", "approved"))
+
+    threads = [threading.Thread(target=settle) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert sorted(counted) == [False] * 7 + [True]
+    asker.next()
+    assert asker.has_none

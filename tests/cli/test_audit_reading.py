@@ -1,0 +1,187 @@
+"""`agentfence audit query`, `summarize` and `tail` as they are run."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tracemalloc
+from pathlib import Path
+from typing import Any
+
+import pytest
+from audit_logs import open_log
+
+from agentfence.audit.file_log import Upkeep
+from agentfence.cli.main import main
+
+EVENTS: list[dict[str, Any]] = [
+    {"kind": "run_started", "timestamp": "2027-01-30T00:00:00.000000Z"},
+    {"timestamp": "2027-01-31T00:00:00.000000Z", "tool": "read_file", "decision": "allow", "server": "files"},
+    {
+        "timestamp": "2027-01-31T12:00:00.000000Z",
+        "tool": "read_all",
+        "decision": "deny",
+        "reason": "no [red]",
+    },
+    {
+        "timestamp": "2027-02-01T00:00:00.000000Z",
+        "tool": "send",
+        "decision": "deny",
+        "reason_code": "forbidden",
+    },
+    {"kind": "answered", "timestamp": "2027-02-01T00:00:01.000000Z", "status": "result"},
+]
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    file = tmp_path / "audit.jsonl"
+    for number, event in enumerate(EVENTS):
+        open_log(file, f"run-{number}").append({"kind": "judged", **event, "n": number})
+    return file
+
+
+def audit(capfd: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, list[str], str]:
+    status = main(["audit", *map(str, arguments)])
+    sys.stdout.flush()
+    out, err = capfd.readouterr()
+    return status, out.splitlines(), err
+
+
+@pytest.mark.parametrize(
+    ("filters", "numbers"),
+    [
+        ((), [0, 1, 2, 3, 4]),
+        (("--since", "2027-01-31"), [1, 2, 3, 4]),
+        (("--until", "2027-01-31T12:00:00Z"), [0, 1]),
+        (("--since", "2027-01-31T01:00:00+01:00", "--until", "2027-02-01"), [1, 2]),
+        (("--tool", "read_*"), [1, 2]),
+        (("--tool", "READ_*"), []),
+        (("--server", "files"), [1]),
+        (("--decision", "deny"), [2, 3]),
+        (("--decision", "deny", "--tool", "send"), [3]),
+        (("--reason-code", "forbidden"), [3]),
+        (("--kind", "answered"), [4]),
+        (("--session", "run-3"), [3]),
+        (("--session", "run"), [0, 1, 2, 3, 4]),
+    ],
+)
+def test_query_prints_the_lines_that_pass(
+    path: Path, capfd: pytest.CaptureFixture[str], filters: tuple[str, ...], numbers: list[int]
+) -> None:
+    lines = path.read_text().splitlines()
+
+    assert audit(capfd, "query", "--log", path, *filters) == (0, [lines[number] for number in numbers], "")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("query", "--since", "soon"),
+        ("summarize", "--until", "2027-13-01"),
+        ("summarize", "--top", "0"),
+        ("summarize", "--top", "many"),
+        ("tail", "-n", "-1"),
+    ],
+)
+def test_wrong_use_is_2(path: Path, capfd: pytest.CaptureFixture[str], arguments: tuple[str, ...]) -> None:
+    status, out, err = audit(capfd, *arguments, "--log", path)
+
+    assert (status, out) == (2, [])
+    assert arguments[2] in err
+
+
+@pytest.mark.parametrize("verb", ["query", "summarize", "tail"])
+def test_log_that_is_not_there_is_4(verb: str, capfd: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    assert audit(capfd, verb, "--log", tmp_path / "missing")[0] == 4
+
+
+def test_summary_counts(path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    with path.open("ab") as file:
+        file.write(b"nonsense\n{torn")
+    status, (line,), _ = audit(capfd, "summarize", "--log", path, "--top", 1)
+    counts = json.loads(line)
+
+    assert status == 0
+    assert (counts["events"], counts["malformed"]) == (5, 2)
+    assert counts["by_decision"] == {"deny": 2, "allow": 1}
+    assert counts["by_kind"] == {"judged": 3, "run_started": 1, "answered": 1}
+    assert counts["top_denied_tools"] == {"read_all": 1}
+    assert counts["top_allowed_tools"] == {"read_file": 1}
+    assert (counts["first"][:10], counts["last"][:10]) == ("2027-01-30", "2027-02-01")
+
+
+@pytest.mark.parametrize("verb", ["query", "summarize", "tail"])
+def test_table_shows_names_and_acts_on_none(path: Path, capfd: pytest.CaptureFixture[str], verb: str) -> None:
+    open_log(path, "evil").append(
+        {"kind": "judged", "timestamp": "now", "tool": "\x1b[2Jx", "decision": "deny", "reason": "r", "n": 5}
+    )
+    status, out, _ = audit(capfd, verb, "--log", path, "--output", "table")
+    text = "\n".join(out)
+
+    assert status == 0
+    assert "read_all" in text
+    assert "\x1b[2J" not in text
+    if verb != "summarize":
+        assert "no [red]" in " ".join(text.split())
+
+
+def test_query_reads_segments_in_their_order(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    log = open_log(tmp_path / "audit.jsonl", upkeep=Upkeep(max_size=500))
+    for number in range(9):
+        log.append({"kind": "judged", "timestamp": "now", "n": number})
+    _, lines, _ = audit(capfd, "query", "--log", tmp_path / "audit.jsonl", "--kind", "judged")
+
+    assert [json.loads(line)["n"] for line in lines] == list(range(9))
+
+
+def test_memory_is_bounded(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "audit.jsonl"
+    line = (
+        b'{"schema_version":"6","kind":"judged","decision":"deny","tool":"%d","reason":"'
+        + b"x" * 400
+        + b'%d"}\n'
+    )
+    with path.open("wb") as file:
+        for number in range(40_000):
+            file.write(line % (number, number))
+    tracemalloc.start()
+    audit(capfd, "summarize", "--log", path)
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+
+    assert path.stat().st_size > 18_000_000
+    assert most < 14_000_000
+
+
+def test_tail_prints_the_last(path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    lines = path.read_text().splitlines()
+
+    assert audit(capfd, "tail", "--log", path, "-n", 2)[1] == lines[-2:]
+    assert audit(capfd, "tail", "--log", path, "-n", 1, "--decision", "deny")[1] == [lines[3]]
+
+
+def test_tail_of_a_folder_is_of_the_newest_log(path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    newer = path.with_name("b.jsonl")
+    open_log(newer).append({"kind": "judged", "n": 1})
+
+    assert audit(capfd, "tail", "--log", path.parent)[1] == newer.read_text().splitlines()
+
+
+def test_tail_goes_on_over_a_rotation(path: Path) -> None:
+    command = [sys.executable, "-m", "agentfence", "audit", "tail", "-f", "-n", "1", "--log", str(path)]
+    command += ["--kind", "judged"]
+    engine = Path(__file__).parents[2] / "engine"
+    with subprocess.Popen(command, stdout=subprocess.PIPE, cwd=engine) as tail:
+        assert tail.stdout is not None
+        try:
+            assert tail.stdout.readline()  # it has begun
+            log = open_log(path, "next", Upkeep(max_size=2_000))
+            for number in range(20):
+                log.append({"kind": "judged", "timestamp": "now", "n": number, "text": "x" * 100})
+            seen = [json.loads(tail.stdout.readline())["n"] for _ in range(20)]
+        finally:
+            tail.kill()
+
+    assert seen == list(range(20))

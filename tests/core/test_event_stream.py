@@ -1,0 +1,139 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from agentfence.core.event_stream import (
+    EventSplitter,
+    Overlong,
+    ServerEvent,
+    harmless_event,
+    message_event,
+)
+
+
+def split(stream: bytes, limit: int = 10_000, *, size: int | None = None) -> list[ServerEvent | Overlong]:
+    splitter = EventSplitter(limit)
+    size = size or len(stream) or 1
+    return [event for at in range(0, len(stream), size) for event in splitter.feed(stream[at : at + size])]
+
+
+def read(stream: bytes, *, size: int | None = None) -> list[tuple[bytes, bytes | None]]:
+    return [(event.name, event.data) for event in split(stream, size=size) if isinstance(event, ServerEvent)]
+
+
+@pytest.mark.parametrize(
+    ("stream", "read_as"),
+    [
+        (b"data: {}\n\n", [(b"message", b"{}")]),
+        (b"data:{}\r\n\r\n", [(b"message", b"{}")]),
+        (b"data: {}\r\rdata: 1\r\r", [(b"message", b"{}"), (b"message", b"1")]),
+        (b"data: a\r\n\ndata: b\n\r", [(b"message", b"a"), (b"message", b"b")]),
+        (b"data: a\ndata: b\n\n", [(b"message", b"a\nb")]),
+        (b"data\ndata:\n\n", [(b"message", b"\n")]),
+        (b"data:  x\n\n", [(b"message", b" x")]),
+        (b": alive\n\n", [(b"message", None)]),
+        (b"event: ping\nid: 1\n\n", [(b"ping", None)]),
+        (b"event: endpoint\ndata: /m\n\n", [(b"endpoint", b"/m")]),
+        (b"event: x\nevent:\ndata: {}\n\n", [(b"message", b"{}")]),
+        (b"event: x\nevent: y\ndata: {}\n\n", [(b"y", b"{}")]),
+        (b"event\ndata: {}\n\n", [(b"message", b"{}")]),
+        (b"Data: {}\n\n", [(b"message", None)]),
+        (b" data: {}\n\n", [(b"message", None)]),
+        (b"\n\n", [(b"message", None), (b"message", None)]),
+        (b"\xef\xbb\xbfdata: {}\n\n", [(b"message", b"{}")]),
+        (b"data: a\n\n\xef\xbb\xbfdata: b\n\n", [(b"message", b"a"), (b"message", None)]),
+        (b"data: cut off\n", []),
+        (b"", []),
+    ],
+)
+@pytest.mark.parametrize("size", [None, 1, 2, 3])
+def test_stream_is_read_as_browsers_read_it(
+    stream: bytes, read_as: list[tuple[bytes, bytes | None]], size: int | None
+) -> None:
+    assert read(stream, size=size) == read_as
+
+
+@pytest.mark.parametrize("end", ["\x0b", "\x0c", "\x1c", "\x1d", "\x1e", "\x85", "\u2028", "\u2029"])
+def test_only_line_ends_that_every_reader_knows_are_left(end: str) -> None:
+    harmless = harmless_event(f": {end}data: 1{end}{end}\r\nid: 7\r\n\r\n".encode()).decode()
+
+    assert harmless.splitlines() == harmless.split("\r\n")[:-1]
+    assert harmless.endswith("\r\nid: 7\r\n\r\n")
+
+
+@given(st.text(alphabet=st.sampled_from("a\u2028\u2029\x85é表\U0001f600")))
+def test_harmless_event_has_the_same_data(text: str) -> None:
+    (event,) = split(message_event(json.dumps({"text": text}, ensure_ascii=False).encode()))
+    assert isinstance(event, ServerEvent)
+    (harmless,) = split(harmless_event(event.raw))
+
+    assert json.loads(harmless.data) == {"text": text}  # type: ignore[union-attr,arg-type]
+    assert harmless == event or not {"\u2028", "\u2029", "\x85"}.isdisjoint(text)
+
+
+def test_empty_piece_changes_nothing() -> None:
+    splitter = EventSplitter(100)
+
+    assert splitter.feed(b"data: a\r") == []
+    assert splitter.feed(b"") == []
+    assert splitter.feed(b"\n") == []
+    (event,) = splitter.feed(b"\r\n")
+    assert event == ServerEvent(b"data: a\r\n\r\n", b"message", b"a")
+
+
+@pytest.mark.parametrize(
+    ("lines", "resuming"),
+    [
+        (b"id: 7\n", b"id: 7\n"),
+        (b"retry:9\r\nid: 1\rid\n", b"retry:9\nid\n"),
+        (b": id: 7\nidx: 7\n", b""),
+    ],
+)
+def test_an_event_written_anew_resumes_where_it_did(lines: bytes, resuming: bytes) -> None:
+    (event,) = split(lines + b"data: a\n\n")
+    assert isinstance(event, ServerEvent)
+    assert event.resuming == resuming
+
+    assert message_event(b"b", event.resuming) == resuming + b"event: message\ndata: b\n\n"
+
+
+def test_event_over_the_limit_is_given_by_its_ends() -> None:
+    long = b"data: " + b"x" * 50 + b"\n\n"
+
+    assert split(long + b"data: a\n\n", 20, size=7) == [
+        Overlong(long),
+        ServerEvent(b"data: a\n\n", b"message", b"a"),
+    ]
+
+
+def test_made_event_is_read_as_its_body() -> None:
+    assert read(message_event(b'{"id":1}')) == [(b"message", b'{"id":1}')]
+
+
+pieces = st.lists(
+    st.sampled_from([b"\n", b"\r", b"\r\n", b"data: ", b"data:", b"event: ", b": c", b"x", b"\xef\xbb\xbf"])
+    | st.binary(max_size=6)
+)
+
+
+@given(pieces, st.data())
+@example([b"\r", b"\n", b"\r", b"\n"], None)
+def test_how_the_stream_is_cut_changes_nothing(parts: list[bytes], data: st.DataObject | None) -> None:
+    stream = b"".join(parts)
+    size = 1 if data is None else data.draw(st.integers(1, max(1, len(stream))))
+
+    assert read(stream, size=size) == read(stream)
+
+
+@given(pieces, st.integers(1, 9))
+def test_events_are_the_stream_up_to_its_unfinished_end(parts: list[bytes], size: int) -> None:
+    stream = b"".join(parts)
+    raw = b"".join(event.raw for event in split(stream, size=size) if isinstance(event, ServerEvent))
+
+    assert stream.startswith(raw)
+    rest = stream[len(raw) :]
+    assert read(rest.removeprefix(b"\n") if raw.endswith(b"\r") else rest) == []

@@ -1,0 +1,51 @@
+"""Questions: what a person is told, redacted."""
+
+from __future__ import annotations
+
+import pytest
+from talking import make_gate
+
+from agentfence.core.decision import Decision
+from agentfence.core.jsonrpc import Request, Response
+from agentfence.core.pending import Judged
+from agentfence.core.policy.model import Verdict
+from agentfence.core.questions import question_about
+from agentfence.core.session import Conversation, Session, Transport
+
+TOKEN = "ghp_Zq7Wm2Xk9Lp4Vt8Rn3Bc6Hd1Fs5Jg0Ya7Te2"
+DECISION = Decision(Verdict.ASK, "rule_match", "a reason", "send", message="a person looks", remember="call")
+
+
+def ask(message, *, is_identified=True):
+    gate = make_gate('version: "1"')
+    conversation = Conversation(Session("me", is_identified=is_identified), Transport.STDIO, "mail")
+    return question_about(Judged("call-1", message, DECISION), conversation, gate.events)
+
+
+def test_question_about_a_call_names_all_that_a_person_needs_and_no_secret():
+    question = ask(Request(1, "tools/call", {"name": "send", "arguments": {"to": "me", "text": TOKEN}}))
+
+    assert (question.call_id, question.client, question.server) == ("call-1", "me", "mail")
+    assert (question.method, question.tool) == ("tools/call", "send")
+    assert question.arguments["to"] == "me"
+    assert TOKEN not in str(question)
+    assert (question.rule, question.reason, question.message) == ("send", "a reason", "a person looks")
+
+
+def test_question_about_another_message_has_no_tool():
+    question = ask(Request(1, "sampling/createMessage", {"maxTokens": 5}))
+
+    assert (question.tool, question.arguments) == (None, {"maxTokens": 5})
+
+
+def test_approval_can_hold_for_an_agent_that_is_known_by_more_than_its_address():
+    request = Request(1, "tools/call", {"name": "send"})
+
+    assert ask(request).remember == "call"
+    assert ask(request, is_identified=False).remember is None
+
+
+@pytest.mark.parametrize("message", [None, Response(1, result={})])
+def test_nothing_else_needs_a_person(message):
+    with pytest.raises(TypeError):
+        ask(message)

@@ -1,0 +1,87 @@
+"""What is remembered for taint: all of it is found, the oldest goes first, and the memory stays small."""
+
+from __future__ import annotations
+
+import tracemalloc
+from typing import TYPE_CHECKING
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from agentfence.core import taint_memory
+from agentfence.core.taint_memory import TaintMemory
+
+if TYPE_CHECKING:
+    import pytest
+
+LENGTH = 4
+SHINGLES = st.lists(st.text(max_size=5).map(hash), min_size=1, max_size=50)
+
+
+@settings(deadline=None)
+@given(st.lists(SHINGLES, max_size=5), SHINGLES)
+def test_what_was_remembered_is_found_and_nothing_else(remembered: list[list[int]], others: list[int]):
+    memory = TaintMemory()
+    for number, shingles in enumerate(remembered):
+        memory.remember(f"tool {number}", shingles)
+
+    last = {shingle: f"tool {number}" for number, shingles in enumerate(remembered) for shingle in shingles}
+    assert {s: memory.source_of([s], LENGTH) for s in last} == last
+    assert [s for s in others if s not in last and memory.source_of([s], LENGTH)] == []
+
+
+def test_shingles_that_share_a_place_are_kept_apart():
+    """As many as fit, all at one place: the worst that could happen."""
+    memory = TaintMemory()
+    shingles = [number << 32 for number in range(1, 2_000)]
+    memory.remember("tool", shingles)
+
+    assert all(memory.source_of([shingle], LENGTH) for shingle in shingles)
+    assert memory.source_of([2_000 << 32], LENGTH) is None
+
+
+def test_oldest_is_forgotten_first(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("agentfence.core.taint_memory._FOREIGN_SIZES", (16, 64))
+    memory = TaintMemory()
+    shingles = [hash(str(number)) for number in range(500)]
+    forgot = [memory.remember("tool", [shingle]) for shingle in shingles]
+    known = [memory.source_of([shingle], LENGTH) is not None for shingle in shingles]
+
+    assert known == sorted(known)
+    assert (known[0], known[-1]) == (False, True)
+    assert True in forgot
+
+
+def test_what_came_back_again_is_as_new(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("agentfence.core.taint_memory._FOREIGN_SIZES", (64,))
+    memory, kept = TaintMemory(), [1 << 40 | 1]
+    for number in range(1_000):
+        memory.remember("tool", kept)
+        memory.remember("tool", [number << 33])
+
+    assert memory.source_of(kept, LENGTH) == "tool"
+
+
+def test_memory_that_is_full_takes_less_than_20_mib(monkeypatch: pytest.MonkeyPatch):
+    """Measured with all tables a 32nd of their size, which is quick."""
+    for name in ("_FOREIGN_SIZES", "_OWN_SIZES"):
+        monkeypatch.setattr(taint_memory, name, tuple(size // 32 for size in getattr(taint_memory, name)))
+    shingles = [[hash(f"{start} {number}") for number in range(1_000)] for start in range(100)]
+    memory = TaintMemory()
+    tracemalloc.start()
+    for number, some in enumerate(shingles):
+        memory.remember(f"tool {number}", some)
+        memory.own(some)
+    size, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+
+    assert 10 << 20 < 32 * size < 20 << 20
+
+
+def test_sources_beyond_what_can_be_told_apart_have_one_name():
+    memory = TaintMemory()
+    for number in range(300):
+        memory.remember(f"tool {number}", [number << 33])
+
+    assert memory.source_of([0], LENGTH) == "tool 0"
+    assert memory.source_of([299 << 33], LENGTH) == "several tools"

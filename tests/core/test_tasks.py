@@ -1,0 +1,55 @@
+from __future__ import annotations
+
+import pytest
+
+from agentfence.core import tasks
+from agentfence.core.policy.model import Verdict
+from agentfence.core.tasks import KnownTasks, Task, task_id_in
+
+TASK = Task("call-1", "rule", Verdict.ALLOW)
+
+
+@pytest.mark.parametrize(
+    ("result", "task_id"),
+    [
+        ({"task": {"taskId": "t", "status": "working"}}, "t"),
+        ({"resultType": "task", "taskId": "t", "ttlMs": 1}, "t"),
+        ({"taskId": "t"}, None),
+        ({"resultType": "complete", "taskId": "t"}, None),
+        ({"task": {"taskId": 1}}, None),
+        ({"task": "t"}, None),
+        ({"content": []}, None),
+        ([], None),
+        (None, None),
+    ],
+)
+def test_result_announces_a_task_in_two_ways(result: object, task_id: str | None) -> None:
+    assert task_id_in(result) == task_id  # type: ignore[arg-type]
+
+
+def test_task_is_known_on_its_server_alone() -> None:
+    known = KnownTasks()
+    known.learn("files", "t", TASK)
+
+    assert known.find("files", "t") is TASK
+    assert known.find("github", "t") is None
+    assert known.find(None, "t") is None
+    assert known.find("files", "u") is None
+
+
+def test_oldest_tasks_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tasks, "_MAX_TASKS", 2)
+    known = KnownTasks()
+    for task_id in "abc":
+        known.learn(None, task_id, TASK)
+
+    assert [known.find(None, task_id) for task_id in "abc"] == [None, TASK, TASK]
+
+
+def test_overlong_task_id_stays_unknown() -> None:
+    known = KnownTasks()
+    known.learn(None, "t" * 1_025, TASK)
+    known.learn(None, "t" * 1_024, TASK)
+
+    assert known.find(None, "t" * 1_025) is None
+    assert known.find(None, "t" * 1_024) is TASK

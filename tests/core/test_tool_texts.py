@@ -1,0 +1,32 @@
+"""What is odd in the descriptions of tools; plain ones are left alone."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from agentfence.core.tool_texts import oddities_of_texts
+
+CASES: list[dict[str, Any]] = yaml.safe_load(
+    (Path(__file__).parents[1] / "cases" / "tool_texts" / "descriptions.yaml").read_text()
+)["cases"]
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case["id"])
+def test_odd_descriptions_are_noted_and_plain_ones_are_not(case: dict[str, Any]):
+    tool = {
+        "name": "a",
+        "description": case.get("description", "reads"),
+        "inputSchema": case.get("schema", {}),
+    }
+
+    assert [code for code, _ in oddities_of_texts(tool)] == case["codes"]
+
+
+def test_long_descriptions_cost_little():
+    """What would take the square of the length in a careless expression."""
+    for text in ("ignore " * 100_000, "do not " * 100_000, "read " * 100_000, "\n \t" * 100_000):
+        assert len([*oddities_of_texts({"name": "a", "description": text})]) <= 1

@@ -1,0 +1,56 @@
+"""mitmproxy's own options are held to what lets nothing pass unread."""
+
+from __future__ import annotations
+
+import pytest
+from mitmproxy import exceptions, options
+from mitmproxy.addons.proxyserver import Proxyserver
+from mitmproxy.test import taddons
+
+from agentfence.mitm import host_options
+
+
+def forced(**given: object) -> options.Options:
+    """The host's options, with those that its proxy server declares, as they are after the start."""
+    with taddons.context(Proxyserver()) as host:
+        host.options.update(**given)
+        host_options.force(host.options)
+        return host.options
+
+
+def test_a_plain_start_is_made_safe() -> None:
+    made = forced()
+
+    host_options.check(made)
+    assert (made.rawtcp, made.http2, made.listen_host) == (False, False, "127.0.0.1")
+
+
+def test_reverse_mode_keeps_the_host_header() -> None:
+    assert forced(mode=["reverse:http://127.0.0.1:1"]).keep_host_header is True
+
+
+def test_an_address_that_was_chosen_stays() -> None:
+    assert forced(listen_host="10.0.0.1").listen_host == "10.0.0.1"
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"websocket": False},
+        {"validate_inbound_headers": False},
+        {"stream_large_bodies": "1m"},
+        {"body_size_limit": "1m"},
+        {"ignore_hosts": ["."]},
+        {"allow_hosts": ["."]},
+        {"tcp_hosts": ["."]},
+        {"udp_hosts": ["."]},
+        {"mode": ["dns"]},
+        {"mode": ["wireguard"]},
+        {"mode": ["local:curl"]},
+        {"mode": ["transparent"]},
+    ],
+    ids=str,
+)
+def test_an_option_that_carries_traffic_past_is_refused(given: dict[str, object]) -> None:
+    with pytest.raises(exceptions.OptionsError):
+        host_options.check(forced(**given))

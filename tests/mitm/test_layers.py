@@ -1,0 +1,51 @@
+"""What the fence leans on inside mitmproxy is there, and is what it was written for."""
+
+from __future__ import annotations
+
+import inspect
+
+import mitmproxy.version
+from mitmproxy.proxy.layers.http import HttpLayer, HttpStream
+from mitmproxy.proxy.layers.http._http1 import Http1Server
+
+from agentfence.mitm.layers import FenceHttp1Server, FenceLayer, FenceStream
+
+STREAM = (
+    "_handle_event",
+    "check_body_size",
+    "handle_protocol_error",
+    "handle_event",
+    "make_server_connection",
+    "send_response",
+    "start_request_stream",
+    "state_consume_request_body",
+    "state_done",
+    "state_errored",
+    "state_stream_request_body",
+    "state_stream_response_body",
+    "state_wait_for_response_headers",
+)
+
+
+def test_the_host_is_the_minor_version_that_this_was_written_for() -> None:
+    assert mitmproxy.version.VERSION.startswith("12.3.")
+
+
+def test_the_host_still_has_what_is_overridden_and_called() -> None:
+    assert [name for name in STREAM if not callable(getattr(HttpStream, name, None))] == []
+    assert callable(HttpLayer.make_stream)
+    assert all(callable(getattr(Http1Server, name)) for name in ("read_headers", "read_body", "wait", "done"))
+
+
+def test_overrides_take_what_the_host_gives() -> None:
+    for own, host in ((FenceStream, HttpStream), (FenceLayer, HttpLayer), (FenceHttp1Server, Http1Server)):
+        for name in vars(own):
+            if callable(getattr(host, name, None)) and not name.startswith("__"):
+                wanted = list(inspect.signature(getattr(host, name)).parameters)
+                assert list(inspect.signature(getattr(own, name)).parameters) == wanted, name
+
+
+def test_the_host_asks_about_each_piece_of_a_body() -> None:
+    assert "check_body_size(True)" in inspect.getsource(HttpStream.state_wait_for_request_headers)
+    assert "check_body_size(True)" in inspect.getsource(HttpStream.state_consume_request_body)
+    assert "check_body_size(False)" in inspect.getsource(HttpStream.state_consume_response_body)

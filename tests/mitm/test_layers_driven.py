@@ -1,0 +1,194 @@
+"""The fence's layers, driven without a network: slow requests, and bytes written into a stream."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from mitmproxy.addons.proxyserver import Proxyserver
+from mitmproxy.connection import Client, ConnectionState
+from mitmproxy.proxy import commands, events
+from mitmproxy.proxy.context import Context
+from mitmproxy.proxy.layers.http import HTTPMode
+from mitmproxy.proxy.mode_specs import ProxyMode
+from mitmproxy.test import taddons
+
+from agentfence.mitm.injecting import BytesInjected
+from agentfence.mitm.layers import FenceLayer, Growth
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from mitmproxy import http, options
+
+
+class Unlimited:
+    """Limits that nothing exceeds."""
+
+    max_body = 1_000
+
+    def growth(self, flow: http.HTTPFlow, beginning: bytes | None) -> Growth:
+        return Growth.KEEP
+
+    def answer_instead(self, flow: http.HTTPFlow) -> None:
+        return None
+
+    def answer_too_large(self, flow: http.HTTPFlow, size: int) -> None:
+        return None
+
+
+class Driven:
+    """A layer in regular mode, whose hooks `on_hook` sees."""
+
+    def __init__(self, opts: options.Options) -> None:
+        self.client = Client(
+            peername=("127.0.0.1", 1),
+            sockname=("127.0.0.1", 2),
+            timestamp_start=0,
+            state=ConnectionState.OPEN,
+            proxy_mode=ProxyMode.parse("regular"),
+        )
+        self.layer = FenceLayer(Context(self.client, opts), HTTPMode.regular)
+        self.layer.limits = Unlimited()  # type: ignore[assignment]
+        self.sent: dict[object, bytes] = {}
+        self.timers: list[commands.RequestWakeup] = []
+        self.closed: list[object] = []
+        self.flow: http.HTTPFlow
+        self.streams_requests = False
+        self.feed(events.Start())
+
+    def feed(self, event: events.Event) -> None:
+        for command in self.layer.handle_event(event):
+            match command:
+                case commands.SendData(connection=connection, data=octets):
+                    self.sent[connection] = self.sent.get(connection, b"") + octets
+                case commands.RequestWakeup():
+                    self.timers.append(command)
+                case commands.CloseConnection(connection=connection):
+                    self.closed.append(connection)
+                case commands.OpenConnection(connection=connection):
+                    connection.state = ConnectionState.OPEN
+                    self.feed(events.OpenConnectionCompleted(command, None))
+                case commands.StartHook():
+                    self._hook(command)
+                    if command.blocking:
+                        self.feed(events.HookCompleted(command))
+
+    def _hook(self, hook: commands.StartHook) -> None:
+        if hook.name in {"requestheaders", "responseheaders"}:
+            (self.flow,) = hook.args()
+        if hook.name == "requestheaders":
+            self.flow.request.stream = self.streams_requests
+        if hook.name == "responseheaders" and self.flow.response is not None:
+            self.flow.response.stream = True
+
+    def receive(self, *pieces: bytes) -> None:
+        for piece in pieces:
+            self.feed(events.DataReceived(self.client, piece))
+
+    def wake(self) -> None:
+        """Have the one timer run out."""
+        (timer,) = self.timers
+        self.timers.clear()
+        self.feed(events.Wakeup(timer))
+
+    @property
+    def said(self) -> bytes:
+        return self.sent.get(self.client, b"")
+
+
+@pytest.fixture
+def driven() -> Iterator[Driven]:
+    with taddons.context(Proxyserver()) as context:
+        yield Driven(context.options)
+
+
+HEAD = b"POST http://h/mcp HTTP/1.1\r\nHost: h\r\nContent-Length: 4\r\n\r\n"
+
+
+@pytest.mark.parametrize("pieces", [(HEAD[:9],), (HEAD,), (HEAD, b"ab")])
+def test_request_that_takes_too_long_is_answered(pieces: tuple[bytes, ...], driven: Driven) -> None:
+    driven.receive(*pieces)
+    assert driven.said == b""
+    driven.wake()
+    if driven.timers:  # the head was late, now the body is
+        driven.wake()
+
+    assert driven.said.startswith(b"HTTP/1.1 408 ")
+    assert driven.closed == [driven.client]
+    assert driven.timers == []
+
+
+def test_request_that_is_complete_in_time_is_not(driven: Driven) -> None:
+    driven.receive(HEAD, b"abcd")
+    (upstream,) = [connection for connection in driven.sent if connection is not driven.client]
+    driven.wake()
+    driven.feed(events.DataReceived(upstream, b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"))
+    assert driven.said.endswith(b"ok")
+
+    driven.receive(HEAD, b"abcd", HEAD[:5])
+    assert len(driven.timers) == 1, "one for a connection"
+
+
+def test_timer_of_an_earlier_request_ends_no_later_one(driven: Driven) -> None:
+    driven.receive(HEAD, b"abcd")
+    (upstream,) = [connection for connection in driven.sent if connection is not driven.client]
+    driven.feed(events.DataReceived(upstream, b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"))
+    driven.receive(HEAD)
+    driven.wake()
+
+    assert b"408" not in driven.said
+    driven.wake()
+    assert b"HTTP/1.1 408 " in driven.said
+
+
+@pytest.mark.parametrize("lines", [(b"\r\n",), (b"\r\n\r\n\n",), (b"\r\n", b"\r\n")])
+def test_empty_lines_before_a_request_are_passed_over(lines: tuple[bytes, ...], driven: Driven) -> None:
+    *before, last = lines
+    driven.receive(*before, last + HEAD + b"abcd")
+
+    assert driven.flow.request.raw_content == b"abcd"
+
+
+@pytest.mark.parametrize("body", [b"zz\r\nab", b"0x4\r\nabcd\r\n", b"4\r\nabcde\r\n"])
+def test_a_body_in_malformed_chunks_is_answered(body: bytes, driven: Driven) -> None:
+    driven.receive(HEAD.replace(b"Content-Length: 4", b"Transfer-Encoding: chunked") + body)
+
+    assert driven.said.startswith(b"HTTP/1.1 400 ")
+    assert driven.closed == [driven.client]
+
+
+def test_upload_that_is_streamed_may_take_for_ever(driven: Driven) -> None:
+    driven.streams_requests = True
+    driven.receive(HEAD, b"ab")
+    for _ in range(len(driven.timers)):
+        driven.wake()
+
+    assert driven.said == b""
+    assert driven.timers == []
+
+
+def test_connection_that_is_idle_needs_no_timer(driven: Driven) -> None:
+    assert driven.timers == []
+
+
+def test_bytes_are_written_into_the_answer_that_streams(driven: Driven) -> None:
+    driven.receive(b"GET http://h/sse HTTP/1.1\r\nHost: h\r\n\r\n")
+    (upstream,) = [connection for connection in driven.sent if connection is not driven.client]
+    early = BytesInjected(driven.flow, b"too early")
+    driven.feed(early)
+    driven.feed(
+        events.DataReceived(upstream, b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n")
+    )
+    event, withdrawn = (
+        BytesInjected(driven.flow, b"own"),
+        BytesInjected(driven.flow, b"late", is_withdrawn=True),
+    )
+    driven.feed(event)
+    driven.feed(withdrawn)
+    driven.feed(events.DataReceived(upstream, b"3\r\ndef\r\n0\r\n\r\n"))
+    after = BytesInjected(driven.flow, b"too late")
+    driven.feed(after)
+
+    assert [item.is_delivered for item in (early, event, withdrawn, after)] == [False, True, False, False]
+    assert driven.said.endswith(b"3\r\nabc\r\n3\r\nown\r\n3\r\ndef\r\n0\r\n\r\n")

@@ -1,0 +1,100 @@
+"""The disk that the relay shares with its server."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+
+from agentfence import disk
+from agentfence.disk import resolve_links
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def test_links_are_followed_to_their_end(tmp_path: Path) -> None:
+    (tmp_path / "real").mkdir()
+    (tmp_path / "one").symlink_to(tmp_path / "real")
+    (tmp_path / "two").symlink_to("one")
+
+    assert resolve_links(str(tmp_path / "two" / "new.txt")) == str(tmp_path / "real" / "new.txt")
+
+
+def test_parents_are_taken_after_links(tmp_path: Path) -> None:
+    (tmp_path / "a").mkdir()
+    (tmp_path / "elsewhere" / "deep").mkdir(parents=True)
+    (tmp_path / "a" / "link").symlink_to(tmp_path / "elsewhere" / "deep")
+
+    assert resolve_links(str(tmp_path / "a" / "link" / ".." / "x")) == str(tmp_path / "elsewhere" / "x")
+
+
+def test_links_in_a_circle_cannot_be_followed(tmp_path: Path) -> None:
+    (tmp_path / "one").symlink_to(tmp_path / "two")
+    (tmp_path / "two").symlink_to(tmp_path / "one")
+
+    with pytest.raises(OSError, match="cannot be followed"):
+        resolve_links(str(tmp_path / "one"))
+
+
+def test_a_circle_in_the_middle_cannot_be_followed(tmp_path: Path) -> None:
+    (tmp_path / "loop").symlink_to(tmp_path / "loop")
+
+    with pytest.raises(OSError):
+        resolve_links(str(tmp_path / "loop" / "x"))
+
+
+# --- the quick look, where nothing on the way is a link ---
+
+PLACES = st.lists(
+    st.sampled_from(
+        ["folder", "file", "link", "dangling", "circle", "new", "..", ".", "", "\0", "\udfff", "a\ud800"]
+    ),
+    max_size=6,
+).map("/".join)
+
+
+@pytest.fixture(scope="module")
+def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Folders in folders, with each kind of link in each."""
+    root = tmp_path_factory.mktemp("tree").resolve()
+    for folder in (root, root / "folder", root / "folder" / "folder"):
+        folder.mkdir(exist_ok=True)
+        (folder / "file").touch()
+        (folder / "dangling").symlink_to("nowhere")
+        (folder / "circle").symlink_to("circle")
+        (folder / "link").symlink_to(root / "folder" / "folder")
+    return root
+
+
+def resolved(path: str) -> str | None:
+    try:
+        return resolve_links(path)
+    except (OSError, ValueError):
+        return None
+
+
+@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(PLACES)
+@example("new/../link/file")
+@example("file/new")
+@example("new\0")
+def test_the_quick_look_sees_what_the_long_one_does(
+    tree: Path, monkeypatch: pytest.MonkeyPatch, place: str
+) -> None:
+    path = f"{tree}/{place}"
+    quick = resolved(path)
+    with monkeypatch.context() as patched:
+        patched.setattr(disk, "_OPENS_NOTHING", None)
+        assert resolved(path) == quick
+
+
+@pytest.mark.skipif(not hasattr(os, "O_PATH"), reason="the system has no quick look")
+def test_the_quick_look_is_taken(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(os.path, "realpath")
+
+    assert resolve_links(f"{tree}/folder/file") == f"{tree}/folder/file"
+    assert resolve_links(f"{tree}/folder/new/new") == f"{tree}/folder/new/new"

@@ -1,0 +1,89 @@
+"""Options come from the command line, else from the environment, else from the table; bad ones name themselves."""
+
+from __future__ import annotations
+
+import argparse
+
+import pytest
+
+from agentfence.core.errors import UsageError
+from agentfence.core.gate_settings import DenyAs, OnBatch
+from agentfence.core.policy.model import Mode
+from agentfence.flags import add_option_flags, given_options
+from agentfence.settings import OPTIONS, read_settings
+
+
+def parse(*arguments: str, relay: bool = True) -> dict[str, str | None]:
+    parser = argparse.ArgumentParser()
+    add_option_flags(parser, relay=relay)
+    return dict(given_options(parser.parse_args(arguments)))
+
+
+def test_defaults() -> None:
+    settings = read_settings({}, {})
+
+    assert (settings.gate.max_body, settings.gate.max_batch, settings.gate.max_answer) == (
+        4_194_304,
+        100,
+        67_108_864,
+    )
+    assert (settings.gate.on_batch, settings.gate.deny_as, settings.gate.mode) == (
+        OnBatch.REJECT,
+        DenyAs.ERROR,
+        None,
+    )
+    assert (settings.approval_timeout, settings.audit_log, settings.tamper_evident) == (50.0, None, True)
+
+
+def test_the_command_line_wins_over_the_environment() -> None:
+    environment = {"AGENTFENCE_MAX_BODY": "7", "AGENTFENCE_MAX_BATCH": "8", "AGENTFENCE_MODE": "observe"}
+    settings = read_settings({"max_body": "6"}, environment)
+
+    assert (settings.gate.max_body, settings.gate.max_batch, settings.gate.mode) == (6, 8, Mode.OBSERVE)
+
+
+@pytest.mark.parametrize("name", ["max_body", "max_batch", "max_answer"])
+@pytest.mark.parametrize(
+    "text", ["0", "-1", "1.5", "1e3", "NaN", "inf", "many", "", " ", "٣", "0x10", "9" * 30]
+)
+def test_a_size_that_is_no_whole_number_above_zero(name: str, text: str) -> None:
+    with pytest.raises(UsageError, match=name.replace("_", "[-_]")):
+        read_settings({name: text}, {})
+
+
+@pytest.mark.parametrize("text", ["0", "-1", "NaN", "inf", "soon", "", "86401"])
+def test_a_timeout_that_is_no_time(text: str) -> None:
+    with pytest.raises(UsageError, match=r"approval[-_]timeout"):
+        read_settings({"approval_timeout": text}, {})
+
+
+@pytest.mark.parametrize(
+    "option", [option for option in OPTIONS if option.choices], ids=lambda option: option.name
+)
+def test_a_value_that_is_no_choice(option: object) -> None:
+    name = option.name  # type: ignore[attr-defined]
+    with pytest.raises(UsageError, match="must be"):
+        read_settings({name: "nonsense"}, {})
+
+
+def test_a_variable_that_is_empty_names_itself() -> None:
+    with pytest.raises(UsageError, match="AGENTFENCE_POLICY"):
+        read_settings({}, {"AGENTFENCE_POLICY": ""})
+
+
+def test_flags_become_options() -> None:
+    given = parse("--max-body", "5", "--no-tamper-evident", "--no-interactive")
+
+    assert (given["max_body"], given["tamper_evident"], given["approver"]) == ("5", "false", "deny")
+    assert read_settings(given, {}).tamper_evident is False
+
+
+def test_each_surface_has_its_own_flags() -> None:
+    with pytest.raises(SystemExit):
+        parse("--allowed-hosts", "x", relay=True)
+    with pytest.raises(SystemExit):
+        parse("--server", "x", relay=False)
+
+
+def test_lists_are_split_at_commas() -> None:
+    assert read_settings({"allowed_hosts": "a, b:1 ,,c"}, {}).allowed_hosts == ("a", "b:1", "c")
