@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from agentfence.core.policy.nodes import Node
 
 _READERS: Final = ("nodes.py", "reader.py", "kept_trees.py")
-_MOST: Final = 16
+_MOST: Final = 64
 _LARGEST: Final = 8_388_608
 
 
