@@ -93,7 +93,11 @@ def test_the_relay_starts_without_what_most_starts_never_use(tmp_path: Path) -> 
         "sys.exit(', '.join(spared & sys.modules.keys()) or 0)\n"
     )
     # A bytecode folder of its own: elsewhere relays of other tests may keep a policy in the same place meanwhile.
-    environment = {"XDG_STATE_HOME": str(tmp_path), "PYTHONPYCACHEPREFIX": str(tmp_path), "PATH": os.environ["PATH"]}
+    environment = {
+        "XDG_STATE_HOME": str(tmp_path),
+        "PYTHONPYCACHEPREFIX": str(tmp_path),
+        "PATH": os.environ["PATH"],
+    }
     policy = str(PACKAGE.parents[1] / "policies" / "default.yaml")
     arguments = ["--policy", policy, "--log-level", "quiet", "--", "true"]
     for first in (["-m", "agentfence.stdio"], ["-c", program]):  # the first one reads the YAML, and keeps it
