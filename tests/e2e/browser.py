@@ -78,6 +78,12 @@ class Browser:
         actions = [{"type": kind, "value": key} for kind, key in keys]
         self.call("POST", "/actions", {"actions": [{"type": "key", "id": "keys", "actions": actions}]})
         self.command("Input.insertText", text=text)
+        self.settle()
+
+    def settle(self) -> None:
+        """Wait until the page has drawn what was done, as a person does before the next click."""
+        script = "requestAnimationFrame(() => setTimeout(arguments[0]))"
+        self.call("POST", "/execute/async", {"script": script, "args": []})
 
     def command(self, name: str, **parameters: Any) -> Any:
         """What a command of Chromium's own protocol gives."""
