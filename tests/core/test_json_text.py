@@ -110,6 +110,8 @@ def test_any_bytes_are_read_as_by_the_book_or_refused(text: bytes) -> None:
 @example(b'["","",""]', 3)
 @example(b'[{"a":[ ]}]', 2)
 @example(b"[1,22,333]", 3)
+@example(b"[false,1e400]", 5)
+@example(b'[null,false,"\\u00e9 \\"fe\\\\",1e5]', 5)
 def test_limits_hold_to_the_last_value(text: bytes, limit: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
         for name in ("MAX_DEPTH", "MAX_VALUES", "MAX_NUMBER_LENGTH"):

@@ -32,7 +32,11 @@ MAX_NUMBER_LENGTH = 256
 MAX_VALUES = 100_000
 """Scalars, arrays and objects together; keys are not counted."""
 
-_WHITESPACE = b" \t\r\n"
+_PLAIN = b" \t\r\n" + bytes(set(range(0x21, 0x100)) - set(b'"\\/[]{},:+-.0123456789eEbfnrtu'))
+"""What means nothing outside of strings, and stands in none of them behind a backslash.
+
+It has letters of `false` and `null` too: what is left of those is nothing else's.
+"""
 _BYTE_ORDER_MARKS = (b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff")
 _ALL_BUT_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
 _STEP = {ord("["): 1, ord("{"): 1, ord("]"): -1, ord("}"): -1}
@@ -107,18 +111,18 @@ def _is_modest(text: bytes) -> bool:
 
 
 def _skeleton(text: bytes) -> bytes:
-    """Give the text without whitespace and with each string as `s`.
+    """Give the text without what is plain and with each string as a quote.
 
-    In JSON a backslash occurs in strings only, so taking the escaped backslashes out first leaves
-    no quote in doubt. Of a text that is no JSON this holds up to its first error, which is as far
-    as the parser reads.
+    In JSON a backslash occurs in strings only, so taking the escaped backslashes out leaves no quote
+    in doubt. Before that goes what is plain, by far the most of a large text. Of a text that is no JSON
+    this holds up to its first error, which is as far as the parser reads.
     """
     if b"\\" in text:
-        text = text.replace(rb"\\", b"").replace(rb"\"", b"")
+        text = text.translate(None, _PLAIN).replace(rb"\\", b"").replace(rb"\"", b"")
     pieces = text.split(b'"', 4 * MAX_VALUES + 1)
     if len(pieces) > 4 * MAX_VALUES + 1:  # more than a key and a string for each value
         raise _too_many_values()
-    return b"s".join(pieces[::2]).translate(None, _WHITESPACE)
+    return b'"'.join(pieces[::2]).translate(None, _PLAIN)
 
 
 def _check_size(skeleton: bytes) -> None:
@@ -155,7 +159,7 @@ def _refuse_infinite(skeleton: bytes) -> None:
 
 def _has_exponents(skeleton: bytes) -> bool:
     letters = skeleton.count(b"e") + skeleton.count(b"E")
-    return letters > skeleton.count(b"true") + skeleton.count(b"false")
+    return letters > skeleton.count(b"true") + skeleton.count(b"fe")  # `false`, without what is plain
 
 
 def _explain(text: bytes, problem: str) -> str:
