@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 
+_FIRST = 8
+"""Objects of a class that are made slowly before an `__init__` is made for more."""
+
+
 class _Fresh:
     """A default that is made anew for each object."""
 
@@ -80,10 +84,13 @@ def _made[Value](cls: type[Value], *, is_frozen: bool) -> type[Value]:
         cls.__name__, cls.__bases__, _shared(names, is_frozen=is_frozen) | own | fixed
     )
 
+    without = iter(range(_FIRST))
+
     def initialize(self: Any, *values: object, **named: object) -> None:
-        """Make `__init__` when the first object is made: of most classes a start makes none."""
-        made.__init__ = _initializer(made, defaults, is_frozen=is_frozen)  # type: ignore[method-assign]
-        made.__init__(self, *values, **named)
+        """Make `__init__` when some objects are made: of most classes a start makes hardly any."""
+        if next(without, None) is None or not _is_filled(self, defaults, values, named):
+            made.__init__ = _initializer(made, defaults, is_frozen=is_frozen)  # type: ignore[method-assign]
+            made.__init__(self, *values, **named)
 
     made.__init__ = initialize  # type: ignore[method-assign]
     return made
@@ -109,6 +116,19 @@ def _representation(self: object) -> str:
 
 def _refuse_change(self: object, name: str, *_: object) -> None:
     raise AttributeError(f"`{name}` of {type(self).__name__} never changes")
+
+
+def _is_filled(
+    self: object, defaults: Mapping[str, object], values: tuple[object, ...], named: Mapping[str, object]
+) -> bool:
+    """Set each field, slowly; not when what is given does not fit, which `__init__` says better."""
+    names = _names(type(self))
+    content = {**defaults, **dict(zip(names, values, strict=False)), **named}
+    if len(content) != len(names) or len(values) > len(names) or not named.keys() <= {*names[len(values) :]}:
+        return False
+    for name, value in content.items():
+        object.__setattr__(self, name, value.make() if isinstance(value, _Fresh) else value)
+    return True
 
 
 def _initializer(made: type, defaults: Mapping[str, object], *, is_frozen: bool) -> Callable[..., None]:

@@ -49,6 +49,8 @@ class _Class:
 type _Token = str | _Wild | _Class
 
 _SPECIAL = late_regex(r"[*?\[\\]")
+_MAY_BE_REFUSED = late_regex(r"[\[\\]|\*\*")
+"""In patterns without any of these nothing can be wrong, so they are read when they are first asked."""
 _RUNS = (_Wild.STAR, _Wild.ANY, _Wild.FOLDERS)
 
 
@@ -159,6 +161,10 @@ def compile_glob(pattern: str, *, separator: str | None = "/", fold: bool = Fals
 
     """
     if not fold:
+        if pattern and not _MAY_BE_REFUSED.search(pattern):
+            return Glob(
+                pattern, lambda: _shape(_simplify(_parse(pattern, separator)), separator).as_function()
+            )
         tokens = _parse(pattern, separator)
         glob = Glob(pattern, lambda: _shape(_simplify(tokens), separator).as_function())
         if _may_need_re2(tokens, separator):

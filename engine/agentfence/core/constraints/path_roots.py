@@ -87,7 +87,7 @@ def _read_root(text: str, context: BuildContext) -> str:
         if not context.home:
             raise ValueError(f"root `{text}` begins with `~`, but the home folder is not known")
         path = context.home + path[1:]
-    if not path or path.startswith("~") or _UNUSABLE.search(path):
+    if not path or path.startswith("~") or (not path.isprintable() and _UNUSABLE.search(path)):
         raise ValueError(f"expected a folder, got `{text}`")
     if not path.startswith("/") and not _WINDOWS.match(path):
         path = f"{context.folder}/{path}"

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from agentfence.core.policy.nodes import Items, Node, Scalar, Table, in_order
+from agentfence.core.policy.nodes import Entry, Items, Node, Scalar, Table, in_order
 from agentfence.core.policy.shapes import (
     AnyTable,
     Anything,
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from agentfence.core.errors import Problem
-    from agentfence.core.policy.nodes import Entry, Path
+    from agentfence.core.policy.nodes import Path
 
 OWN_KEYS = "x-"
 """How keys begin that belong to the user."""
@@ -96,8 +96,8 @@ class _Validation:
         if len(kept) < shape.least:
             self._note(node, "empty", f"expected {shape.what}, got an empty mapping", path)
         if isinstance(shape, Keys):
-            return node._replace(entries=self._known_entries(node, kept, shape, path))
-        return node._replace(entries=self._named_entries(kept, shape, path))
+            return Table(self._known_entries(node, kept, shape, path), node.position)
+        return Table(self._named_entries(kept, shape, path), node.position)
 
     def _doubt_names(self, node: Table, kept: Mapping[str, Entry], shape: Names, path: Path) -> None:
         # A deny for a tool named `x-…` would vanish without a word.
@@ -128,7 +128,7 @@ class _Validation:
                 message = f"`{key}` needs a newer AgentFence"
                 self.problems.append(entry.key.problem("reserved_key", message, here))
             else:
-                entries[key] = entry._replace(value=self.check(entry.value, known.shape, here))
+                entries[key] = Entry(entry.key, self.check(entry.value, known.shape, here))
         return entries
 
     def _named_entries(self, kept: Mapping[str, Entry], shape: Names, path: Path) -> dict[str, Entry]:
@@ -138,7 +138,7 @@ class _Validation:
             wrong = _wrong_text(name, shape.name)
             if wrong:
                 self.problems.append(entry.key.problem("wrong_name", wrong, here))
-            entries[name] = entry._replace(value=self.check(entry.value, shape.value, here))
+            entries[name] = Entry(entry.key, self.check(entry.value, shape.value, here))
         return entries
 
     def _list(self, node: Node, shape: ListOf, path: Path) -> Node:
@@ -148,7 +148,7 @@ class _Validation:
             message = "expected at least one entry, got an empty list"
             self._note(node, "empty", message, path, "fill it, or leave the key out")
         items = (self.check(item, shape.item, (*path, index)) for index, item in enumerate(node.items))
-        return node._replace(items=tuple(items))
+        return Items(tuple(items), node.position)
 
     def _scalar(self, node: Node, shape: Shape, path: Path) -> Node:
         if not isinstance(node, Scalar) or not _is_of_type(node.value, shape):
