@@ -8,7 +8,7 @@ unseen, and verifying needs the bytes alone: nothing is decoded and encoded agai
 
 from __future__ import annotations
 
-from base64 import b64encode
+from binascii import b2a_base64
 from datetime import UTC, datetime
 from functools import lru_cache
 from hashlib import sha256
@@ -99,7 +99,7 @@ def _covered(session_id: str, seq: int, event: WrittenEvent, last_hash: str | No
 
 
 def _signature(signature: bytes) -> bytes:
-    return b',"signature":"%s"' % b64encode(signature)
+    return b',"signature":"%s"' % b2a_base64(signature, newline=False)
 
 
 @frozen

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import string
+from contextlib import suppress
 import time
 from pathlib import Path
 
@@ -78,6 +79,19 @@ def test_matcher_agrees_with_one_that_tries_everything(pattern, text, separator)
     expected = reference_matches(pattern, text, separator)
 
     assert expected == compile_glob(pattern, separator=separator).matches(text)
+
+
+@settings(max_examples=500, deadline=None)
+@given(st.text("ab*?[]\\-!/\n", max_size=8), st.sampled_from([*SEPARATORS.values()]))
+@example("a]**?", None)
+@example("***/", "/")
+def test_a_pattern_is_refused_at_once_or_never(pattern, separator):
+    with suppress(ValueError):
+        glob = compile_glob(pattern, separator=separator)
+        try:
+            glob.matches("ab/")
+        except ValueError as error:
+            raise AssertionError("it was refused when it was asked") from error
 
 
 @settings(max_examples=200, deadline=None)

@@ -49,8 +49,8 @@ class _Class:
 type _Token = str | _Wild | _Class
 
 _SPECIAL = late_regex(r"[*?\[\\]")
-_MAY_BE_REFUSED = late_regex(r"[\[\\]|\*\*")
-"""In patterns without any of these nothing can be wrong, so they are read when they are first asked."""
+_NEVER_REFUSED = late_regex(r"(?:[^*\[\\]|\*(?!\*))++|(?:[^*\[\\]|\*\*(?![*/]))++", re.DOTALL)
+"""Patterns of text, `?`, and `*` or `**`: nothing in them can be wrong, so they are read when first asked."""
 _RUNS = (_Wild.STAR, _Wild.ANY, _Wild.FOLDERS)
 
 
@@ -161,7 +161,7 @@ def compile_glob(pattern: str, *, separator: str | None = "/", fold: bool = Fals
 
     """
     if not fold:
-        if pattern and not _MAY_BE_REFUSED.search(pattern):
+        if separator in ("/", None) and _NEVER_REFUSED.fullmatch(pattern):
             return Glob(
                 pattern, lambda: _shape(_simplify(_parse(pattern, separator)), separator).as_function()
             )
