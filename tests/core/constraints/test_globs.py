@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import functools
 import string
-from contextlib import suppress
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
