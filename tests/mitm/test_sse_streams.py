@@ -14,7 +14,7 @@ from agentfence.mitm.sse_streams import _MAX_ENDPOINTS, SseStream, SseStreams
 
 TARGET = "/messages/?session_id=a%2Fb"
 
-BASIS = Basis(HttpRequest("GET", "http", "h", 80, "/sse"), None, Sorter([]), 0)
+BASIS = Basis((), HttpRequest("GET", "http", "h", 80, "/sse"), None, Sorter([]), 0)
 
 
 def flow(method: str = "POST", target: str = TARGET, host: str = "h", accept: str = "*/*"):

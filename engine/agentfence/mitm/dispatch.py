@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     """What one event calls: for each item of the chain that has any, those of it and of what it holds."""
 
 KNOWN_VERSION = "12.3."
+_UPDATE = hooks.UpdateHook([])
 
 
 class RememberingAddons(AddonManager):
@@ -40,10 +41,8 @@ class RememberingAddons(AddonManager):
         """Call what the addons have for `event`, and tell them of the flow that it was about."""
         await self.trigger_event(event)
         about = event.args()[0]
-        if isinstance(about, flow.Flow):
-            updated = hooks.UpdateHook([about])
-            if self._hooks_for(updated):
-                await self.trigger_event(updated)
+        if isinstance(about, flow.Flow) and self._hooks_for(_UPDATE):
+            await self.trigger_event(hooks.UpdateHook([about]))
 
     async def trigger_event(self, event: hooks.Hook) -> None:
         """Call what the addons have for `event`."""
@@ -62,7 +61,7 @@ class RememberingAddons(AddonManager):
                     raise
 
     def _hooks_for(self, event: hooks.Hook) -> _Hooks:
-        if self._seen != self.chain or any(holder.addons != held for holder, held in self._holders):
+        if self._seen != self.chain or self._have_changed():
             self._seen, self._hooks = list(self.chain), {}
             holders = (addon for addon in traverse(self.chain) if hasattr(addon, "addons"))
             self._holders = [(holder, list(holder.addons)) for holder in holders]
@@ -71,6 +70,12 @@ class RememberingAddons(AddonManager):
             by_item = [self._hooks_of(item, event) for item in self.chain]
             found = self._hooks[event.name] = [of_one_item for of_one_item in by_item if of_one_item]
         return found
+
+    def _have_changed(self) -> bool:
+        for holder, held in self._holders:  # noqa: SIM110 - a generator costs more than the looks
+            if holder.addons != held:
+                return True
+        return False
 
     def _hooks_of(self, item: object, event: hooks.Hook) -> list[Callable[..., object]]:
         try:

@@ -37,7 +37,10 @@ class Stage(Enum):
 class Basis(NamedTuple):
     """What a request was sorted by; by the same it would be sorted alike."""
 
+    head: tuple[object, ...]
+    """All of the request's head as the host has it."""
     request: HttpRequest
+    """The same as the core has it, and whether there is a body."""
     sni: str | None
     sorter: Sorter
     lessons: int

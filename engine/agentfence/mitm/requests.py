@@ -93,12 +93,17 @@ def sender_of(flow: http.HTTPFlow) -> Agent:
     return agent_of(user, address, chooses_user=chooses_user)
 
 
-def snapshot_of(request: http.Request) -> tuple[object, ...]:
-    """Give all of a request that goes to the server, to see later whether it has changed."""
+def head_of(request: http.Request) -> tuple[object, ...]:
+    """Give all of a request but its body, to see later whether it has changed."""
     data = request.data
     trailers = None if data.trailers is None else data.trailers.fields
-    head = (data.method, data.scheme, data.host, data.port, data.authority, data.path, data.http_version)
-    return (*head, data.headers.fields, data.content, trailers)
+    line = (data.method, data.scheme, data.host, data.port, data.authority, data.path, data.http_version)
+    return (*line, data.headers.fields, trailers)
+
+
+def snapshot_of(request: http.Request) -> tuple[object, ...]:
+    """Give all of a request that goes to the server, to see later whether it has changed."""
+    return (*head_of(request), request.raw_content)
 
 
 def json_response(status: int, body: bytes, *, close: bool = False, headers: Headers = ()) -> http.Response:

@@ -25,6 +25,7 @@ from agentfence.mitm.layers import Growth
 from agentfence.mitm.requests import (
     NOT_JUDGED,
     first_value,
+    head_of,
     headers_of,
     is_reverse,
     json_response,
@@ -121,14 +122,18 @@ class Surface(AnswerSide):
 
     def _sort_whole(self, flow: http.HTTPFlow, exchange: Exchange) -> HttpRequest:
         """Sort a request as it would go out, anew unless all is as it was before its body came; give it."""
-        basis = self._basis(flow)
+        basis = self._basis(flow, exchange.basis)
         if basis != exchange.basis:
             exchange.sorted = self._sorter.sort(basis.request, basis.sni)
             exchange.basis = basis
         return basis.request
 
-    def _basis(self, flow: http.HTTPFlow) -> Basis:
-        return Basis(request_of(flow), flow.client_conn.sni, self._sorter, self._sorter.lessons)
+    def _basis(self, flow: http.HTTPFlow, before: Basis | None = None) -> Basis:
+        """Give what a request is sorted by; what is as it was `before` is not read again."""
+        head, has_body = head_of(flow.request), bool(flow.request.raw_content)
+        is_same = before is not None and before.head == head and before.request.has_body == has_body
+        request = before.request if before is not None and is_same else request_of(flow)
+        return Basis(head, request, flow.client_conn.sni, self._sorter, self._sorter.lessons)
 
     def _conversation(self, flow: http.HTTPFlow, where: Sorted, agent: Agent) -> Conversation:
         server = where.server if isinstance(where, Held | Watched) else None
