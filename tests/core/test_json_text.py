@@ -116,6 +116,7 @@ def test_limits_hold_to_the_last_value(text: bytes, limit: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
         for name in ("MAX_DEPTH", "MAX_VALUES", "MAX_NUMBER_LENGTH"):
             patch.setattr(json_text, name, limit)
+        patch.setattr(json_text, "_FEW_STRINGS", limit - 3)
 
         assert outcome_by_the_book(text) == outcome(text)
 
