@@ -93,9 +93,9 @@ class Chain:
 def _covered(session_id: str, seq: int, event: WrittenEvent, last_hash: str | None) -> bytes:
     """Give what `write_json` makes of the members of a line, put together from what is written already."""
     before = f'{{"schema_version":"{SCHEMA_VERSION}","session_id":{write_text(session_id)},"seq":{seq}'
-    arguments = f',"arguments":{write_value(event["arguments"])}' if "arguments" in event else ""
+    arguments = (',"arguments":', write_value(event["arguments"])) if "arguments" in event else ()
     link = "" if last_hash is None else f',"prev_hash":{write_text(last_hash)}'
-    return f"{before},{event.text}{arguments}{link}".encode("ascii")
+    return "".join((before, ",", event.text, *arguments, link)).encode("ascii")
 
 
 def _signature(signature: bytes) -> bytes:
