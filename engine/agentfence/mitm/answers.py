@@ -437,14 +437,9 @@ class AnswerSide:
         effects = server_gone(self.fence.gate, exchange.conversation, circumstances, text)
         return self.fence.record(effects, note=exchange.note)
 
-    @property
-    def max_answer(self) -> int:
-        """The largest answer that is judged, in bytes."""
-        return self.fence.settings.gate.max_answer
-
     def answer_too_large(self, flow: http.HTTPFlow, size: int) -> http.Response | None:
         """Give the answer in place of one of `size` bytes so far; None while it may grow."""
-        limit = self.max_answer
+        limit = self.fence.settings.gate.max_answer
         exchange, response = self.exchanges.find(flow), flow.response
         if size <= limit or response is None or exchange is None or exchange.stage is not Stage.JUDGED:
             return None

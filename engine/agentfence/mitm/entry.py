@@ -19,9 +19,8 @@ from mitmproxy import ctx, exceptions, hooks
 from agentfence.core.errors import AgentFenceError, PolicyError
 from agentfence.mitm import host_options
 from agentfence.mitm.addons import Armer, Judge
-from agentfence.mitm.dispatch import remember
 from agentfence.mitm.opening import open_surface, view_addons
-from agentfence.mitm.part_types import spare_checks
+from agentfence.mitm.sparing import spare_work
 from agentfence.run_controls import LOOK_EVERY, RunControls
 from agentfence.settings import OPTIONS, read_settings
 
@@ -148,8 +147,7 @@ def promote(addons: AddonManager, report_mistake: ReportMistake = log_mistake) -
         return
     armer, judge = Armer(), Judge()
     guard = Guard(armer, judge, report_mistake)
-    remember(addons)
-    spare_checks()
+    spare_work(addons)
     try:
         addons.register(armer)
         addons.chain.insert(0, armer)

@@ -28,9 +28,8 @@ from mitmproxy.addons import (
 from agentfence.core.errors import UsageError
 from agentfence.core.values import frozen
 from agentfence.mitm import host_options as host_options_table
-from agentfence.mitm.dispatch import remember
 from agentfence.mitm.entry import promote
-from agentfence.mitm.part_types import spare_checks
+from agentfence.mitm.sparing import spare_work
 from agentfence.settings import OPTIONS
 
 if TYPE_CHECKING:
@@ -65,8 +64,7 @@ class SmallMaster(master.Master):
     def __init__(self, opts: options.Options, *, with_termlog: bool) -> None:
         """Take the options."""
         super().__init__(opts, with_termlog=with_termlog)
-        remember(self.addons)
-        spare_checks()
+        spare_work(self.addons)
         self.addons.add(
             core.Core(),
             block.Block(),

@@ -14,8 +14,8 @@ from enum import Enum, auto
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Protocol
 
-from mitmproxy.net.http.http1 import expected_http_body_size
 from mitmproxy.proxy import commands, events
+from mitmproxy.proxy.context import Context
 from mitmproxy.proxy.layers.http import DropStream, HttpLayer, HttpStream, SendHttp
 from mitmproxy.proxy.layers.http._base import ReceiveHttp
 from mitmproxy.proxy.layers.http._events import (
@@ -35,6 +35,7 @@ from mitmproxy.proxy.layers.http._hooks import (
 )
 from mitmproxy.proxy.layers.http._http1 import Http1Server, make_error_response
 
+from agentfence.mitm.framing import body_size
 from agentfence.mitm.injecting import BytesInjected
 
 if TYPE_CHECKING:
@@ -45,8 +46,6 @@ if TYPE_CHECKING:
 
 _MAX_HEAD = 262_144
 """Bytes of a request's head; the host has no limit."""
-_LONGEST_LENGTH = 18
-"""Digits of a length that is read here."""
 _MAX_PIPELINED = 8_388_608
 """Bytes that a client may send on while its request is still being handled."""
 _MAX_DRAINED = 268_435_456
@@ -70,11 +69,6 @@ class Limits(Protocol):
     @property
     def max_body(self) -> int:
         """The largest body that is judged, in bytes."""
-        ...
-
-    @property
-    def max_answer(self) -> int:
-        """The largest answer that is judged, in bytes."""
         ...
 
     def growth(self, flow: http.HTTPFlow, beginning: bytes | None) -> Growth:
@@ -124,10 +118,8 @@ class FenceStream(HttpStream):
         """Hold a growing body to the limits; True when that ended the exchange."""
         if not request:
             return (yield from self._check_answer_size())
-        kept, most = len(self.request_body_buf), self.limits.max_body
-        if not kept and _declares_at_most(self.flow.request.headers, most):
-            return False
-        if (kept or self._declared_size()) <= most:
+        kept = len(self.request_body_buf)
+        if (kept or self._declared_size()) <= self.limits.max_body:
             return False
         beginning = bytes(self.request_body_buf) if kept else None
         match self.limits.growth(self.flow, beginning):
@@ -140,7 +132,7 @@ class FenceStream(HttpStream):
 
     def _declared_size(self) -> int:
         try:
-            return expected_http_body_size(self.flow.request) or 0
+            return body_size(self.flow.request) or 0
         except ValueError:  # the host answers 400 to it
             return 0
 
@@ -196,10 +188,8 @@ class FenceStream(HttpStream):
         size, response = len(self.response_body_buf), self.flow.response
         is_early = size == 0
         if is_early:
-            if response is not None and _declares_at_most(response.headers, self.limits.max_answer):
-                return False
             try:
-                size = expected_http_body_size(self.flow.request, response) or 0
+                size = body_size(self.flow.request, response) or 0
             except ValueError:
                 size = 0
         answer = self.limits.answer_too_large(self.flow, size)
@@ -251,16 +241,6 @@ class FenceStream(HttpStream):
         yield SendHttp(ResponseHeaders(self.stream_id, response, end_stream=not content), self.context.client)
         if content:
             yield SendHttp(ResponseData(self.stream_id, content), self.context.client)
-
-
-def _declares_at_most(headers: http.Headers, most: int) -> bool:
-    """Whether a body is declared to have at most so many bytes; what is less plain the host reads.
-
-    That costs ten times as much, and nearly all messages are small.
-    """
-    lengths = [value for name, value in headers.fields if name.lower() == b"content-length"]
-    is_plain = len(lengths) == 1 and len(lengths[0]) <= _LONGEST_LENGTH and lengths[0].isdigit()
-    return is_plain and int(lengths[0]) <= most
 
 
 class FenceHttp1Server(Http1Server):
@@ -363,10 +343,17 @@ class FenceLayer(HttpLayer):
 
     def make_stream(self, stream_id: int) -> layer.CommandGenerator[None]:
         """Make the stream for one request."""
-        stream = FenceStream(self.context.fork(), stream_id)
+        stream = FenceStream(_fork(self.context), stream_id)
         stream.limits = self.limits
         self.streams[stream_id] = stream
         yield from self.event_to_child(stream, events.Start())
+
+
+def _fork(context: Context) -> Context:
+    """Give what `Context.fork` gives, without the server that it makes only to put another in its place."""
+    forked = object.__new__(Context)
+    vars(forked).update(vars(context), layers=context.layers.copy())
+    return forked
 
 
 def install(outermost: layer.Layer | None, limits: Limits) -> None:
