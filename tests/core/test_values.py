@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
 import pytest
 
 from agentfence.core.values import as_dict, field, frozen, message_value, replace, slotted
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 @frozen
@@ -119,3 +126,23 @@ def test_what_a_class_defines_itself_stays():
     assert Alone(1) != Alone(1)
     assert repr(Alone(1)) == "alone"
     assert len({Alone(1), Alone(1)}) == 2
+
+
+def test_an_interrupt_while_an_initializer_is_made_is_one_that_can_be_handled(tmp_path: Path) -> None:
+    (tmp_path / "interrupted.py").write_text(
+        "import sys\n"
+        "from agentfence.core.values import _initializer, frozen\n"
+        "@frozen\n"
+        "class Value:\n"
+        "    name: str\n"
+        "def interrupt(frame, event, argument):\n"
+        "    if frame.f_code.co_name == '<module>':\n"
+        "        raise KeyboardInterrupt\n"
+        "sys.settrace(interrupt)\n"
+        "try:\n"
+        "    _initializer(Value, {}, is_frozen=True)\n"
+        "except KeyboardInterrupt:\n"
+        "    sys.exit(7)\n"
+    )
+
+    assert subprocess.run([sys.executable, "-m", "interrupted"], cwd=tmp_path, check=False).returncode == 7

@@ -145,6 +145,8 @@ def _initializer(made: type, defaults: Mapping[str, object], *, is_frozen: bool)
                 given = f"{name}_default.make() if {name} is {name}_default else {name}"
         scope[f"{name}_set"] = getattr(made, name).__set__  # reaches the slot past `__setattr__`
         lines.append(f"{name}_set(self, {given})" if is_frozen else f"self.{name} = {given}")
-    exec(f"def __init__({', '.join(parameters)}):\n " + "\n ".join(lines), scope)  # noqa: S102 - its names are those of a class of ours
+    source = f"def __init__({', '.join(parameters)}):\n " + "\n ".join(lines)
+    # Compiled before: after an interrupt inside of an `exec` of text, Python ends by SIGINT whatever follows.
+    exec(compile(source, __name__, "exec"), scope)  # noqa: S102 - its names are those of a class of ours
     initializer: Callable[..., None] = scope["__init__"]
     return initializer
