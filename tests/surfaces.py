@@ -23,6 +23,7 @@ from event_schema import validate_event
 from talking import make_gate
 
 from agentfence.core.answers import server_message
+from agentfence.core.constraints.effort import Effort
 from agentfence.core.constraints.interface import Circumstances
 from agentfence.core.effects import Answer, Approval, Ask, Forward, Record
 from agentfence.core.event_stream import EventSplitter
@@ -134,7 +135,7 @@ class CoreSurface(_Base):
             self.pass_on(_initialize(revision))
 
     def _judge(self, body: bytes, revision: str | None) -> Effects:
-        return self.gate.client_message(body, self._conversation, Circumstances(self._time))
+        return self.gate.client_message(body, self._conversation, Circumstances(self._time, effort=Effort()))
 
     def _carry_out(self, effects: Effects, outcome: Outcome) -> None:
         for effect in effects:
@@ -145,7 +146,7 @@ class CoreSurface(_Base):
                     outcome.received.append(json.loads(body))
                     outcome.status = status
                 case Ask(pending=pending):
-                    resolved = self.gate.resolve(pending, _NOBODY, Circumstances(self._time))
+                    resolved = self.gate.resolve(pending, _NOBODY, Circumstances(self._time, effort=Effort()))
                     self._carry_out(resolved, outcome)
                 case Forward(body=body):
                     outcome.sent.append(body)
@@ -154,13 +155,15 @@ class CoreSurface(_Base):
 
     def _take(self, answer: bytes, outcome: Outcome) -> None:
         """What the server writes goes the way back."""
-        back = server_message(self.gate, answer, self._conversation, Circumstances(self._time))
+        back = server_message(
+            self.gate, answer, self._conversation, Circumstances(self._time, effort=Effort())
+        )
         for effect in back:
             match effect:
                 case Record(event=event):
                     outcome.events += about_messages([event])
                 case Ask(pending=pending):
-                    resolved = self.gate.resolve(pending, _NOBODY, Circumstances(self._time))
+                    resolved = self.gate.resolve(pending, _NOBODY, Circumstances(self._time, effort=Effort()))
                     for inner in resolved:
                         if isinstance(inner, Record):
                             outcome.events += about_messages([inner.event])
@@ -180,7 +183,9 @@ class CoreOverHttp(CoreSurface):
 
     def _judge(self, body: bytes, revision: str | None) -> Effects:
         headers = tuple(headers_for(body, revision).items())
-        return self.gate.client_message(body, self._conversation, Circumstances(self._time), headers)
+        return self.gate.client_message(
+            body, self._conversation, Circumstances(self._time, effort=Effort()), headers
+        )
 
 
 class RelaySurface(_Base):

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from policies_in_memory import load_text
 
 from agentfence.core.answers import server_message
+from agentfence.core.constraints.effort import Effort
 from agentfence.core.constraints.interface import Circumstances
 from agentfence.core.effects import Answer, Approval, Ask, Forward, Record
 from agentfence.core.engine import Engine
@@ -85,7 +86,7 @@ class Talk:
 
     @property
     def circumstances(self) -> Circumstances:
-        return Circumstances(self.time)
+        return Circumstances(self.time, effort=Effort())
 
     def agent(self, message: Any, headers: Mapping[str, str] | None = None) -> Effects:
         """What is done about what the agent sends."""

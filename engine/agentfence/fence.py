@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from agentfence.audit.gaps import GapLog
 from agentfence.audit.opening import open_log_of_run
 from agentfence.audit.run_events import policy_reloaded, run_ended, run_started
+from agentfence.core.constraints.effort import Effort
 from agentfence.core.constraints.interface import Circumstances
 from agentfence.core.effects import Ask, Record
 from agentfence.core.errors import AgentFenceError, AuditError
@@ -80,8 +81,8 @@ class Fence:
         return self.settings.gate.mode or self.policy.mode
 
     def circumstances(self) -> Circumstances:
-        """Give what the core cannot know: the time, and the disk where it is shared."""
-        return Circumstances(time.time(), self._resolve_links)
+        """Give, for one message, what the core cannot know: the time, and the disk where it is shared."""
+        return Circumstances(time.time(), self._resolve_links, Effort())
 
     def record(self, effects: Effects, began: int | None = None, note: Note | None = None) -> list[Effect]:
         """Write the events among `effects`, and give what is then left to carry out.

@@ -99,12 +99,23 @@ def _shapes(size: int) -> dict[str, bytes]:
             " ".join(f"hunter{number % 64:04}x" for number in range(size // 14)),
         ],
     }
-    return {name: _fitting(text, size) for name, text in texts.items()}
+    lists = {
+        "paths": ("read_many", "/work/src/a.py"),
+        "choices of paths": ("read_many", "/work/{a,b}{c,d}{e,f}"),
+        "lists of paths": ("read_many", '["/work/a", "/work/b"]'),
+        "URLs": ("fetch_many", "https://api.example.com/%61"),
+        "foreign URLs": ("fetch_many", "https://ä.example.com/"),
+        "commands": ("run_many", "ls a; ls b; ls c"),
+    }
+    shapes = {name: _fitting(text, size) for name, text in texts.items()}
+    for name, (tool, text) in lists.items():
+        shapes[name] = _fitting([text] * min(90_000, size // (2 * len(text))), size, tool)
+    return shapes
 
 
-def _fitting(text: object, size: int) -> bytes:
+def _fitting(text: object, size: int, tool: str = "write_file") -> bytes:
     body = json.dumps(
-        call(1, "") | {"params": {"name": "write_file", "arguments": {"path": "/work/a", "content": text}}}
+        call(1, "") | {"params": {"name": tool, "arguments": {"path": "/work/a", "content": text}}}
     )
     if len(body) > size and isinstance(text, str):
         return _fitting(text[: len(text) * (size - 256) // len(body)], size)

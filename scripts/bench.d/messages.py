@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from figures import load_text
 
+from agentfence.core.constraints.effort import Effort
 from agentfence.core.constraints.interface import Circumstances
 from agentfence.core.effects import Forward, Record
 from agentfence.core.engine import Engine
@@ -27,7 +28,19 @@ POLICY = {
             "constraints": {
                 "paths": {"fields": ["path"], "roots": ["/work"], "deny": ["**/.env", "secrets/**"]}
             },
-        }
+        },
+        "read_many": {
+            "decision": "allow",
+            "constraints": {"paths": {"fields": ["content"], "roots": ["/work"], "deny": ["**/.env"]}},
+        },
+        "fetch_many": {
+            "decision": "allow",
+            "constraints": {"urls": {"fields": ["content"], "hosts": ["*.example.com"]}},
+        },
+        "run_many": {
+            "decision": "allow",
+            "constraints": {"command": {"fields": ["content[*]"], "allow": ["ls **"]}},
+        },
     },
 }
 _PROSE = "The quick brown fox jumps over the lazy dog, and nobody minds at all. "
@@ -71,12 +84,12 @@ class Bench:
         engine = Engine(load_text(policy_text(logs_arguments=logs_arguments)))
         self.gate = Gate(engine, GateSettings(on_batch=OnBatch.EVALUATE), redactor)
         self.conversation = Conversation(Session("stdio:1", is_identified=True), Transport.STDIO, None)
-        self.circumstances = Circumstances(1_700_000_000.0)
         self.chain = Chain("session-1")
 
     def judge(self, body: bytes) -> bool:
         """Bytes in, effects out and the event's line made; whether the message goes on."""
-        effects = self.gate.client_message(body, self.conversation, self.circumstances)
+        circumstances = Circumstances(1_700_000_000.0, None, Effort())
+        effects = self.gate.client_message(body, self.conversation, circumstances)
         for effect in effects:
             if isinstance(effect, Record):
                 _, self.chain = self.chain.seal(effect.event)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from agentfence.cli.check_summary import Summary
 from agentfence.cli.lines import LONGEST_LINE
 from agentfence.cli.terminal import say
+from agentfence.core.constraints.effort import Effort
 from agentfence.core.constraints.interface import Circumstances
 from agentfence.core.errors import ProtocolViolation
 from agentfence.core.recorded_calls import read_recorded_call
@@ -45,7 +46,7 @@ class CheckRun:
         self._writer = writer
         self._resolve_links = resolve_links
         # A record without a time is of now: one now for all, so that a run can be repeated.
-        self._undated = Circumstances(time.time(), resolve_links)
+        self._began = time.time()
 
     def judge_all(self, lines: Iterable[bytes | None], progress: ByteProgress) -> None:
         """Judge each line, and end what is printed; None stands for a line that is too long.
@@ -71,7 +72,8 @@ class CheckRun:
         self._writer.end()
 
     def _judge_call(self, call: RecordedCall, number: int) -> None:
-        circumstances = self._undated if call.time is None else Circumstances(call.time, self._resolve_links)
+        told = self._began if call.time is None else call.time
+        circumstances = Circumstances(told, self._resolve_links, Effort())
         now = None if self._log is None else time.time()
         try:
             outcome, event = self._judge.judge(call, circumstances, now)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from agentfence.cli.loading import link_resolver, load
 from agentfence.cli.terminal import Paint, say
+from agentfence.core.constraints.effort import Effort
 from agentfence.core.constraints.interface import Circumstances
 from agentfence.core.engine import Engine
 from agentfence.core.errors import ProtocolViolation, UsageError
@@ -78,7 +79,8 @@ class _Explained:
 
 def _explain(policy: Policy, request: Request, arguments: argparse.Namespace) -> _Explained:
     trace: list[str] = []
-    circumstances = Circumstances(time.time(), link_resolver(follow_links=arguments.follow_links))
+    resolve_links = link_resolver(follow_links=arguments.follow_links)
+    circumstances = Circumstances(time.time(), resolve_links, Effort())
     session = Session("explain", is_identified=True)
     decision = decide_request(Engine(policy), request, arguments.server, session, circumstances, trace.append)
     if arguments.tool is not None and decision.reason_code not in ("forbidden", "tool_name_ambiguous"):

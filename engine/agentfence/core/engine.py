@@ -110,7 +110,7 @@ class Engine:
             if exceeded is not None:
                 return exceeded
         if self.taint is not None:
-            decision = _distrust(self.taint, rule, call, decision, session, tell)
+            decision = _distrust(self.taint, rule, call, decision, session, circumstances, tell)
         if rule.rate is not None and decision.verdict is not Verdict.DENY:
             session.count(rule, rule.rate, circumstances.time)
         return decision
@@ -219,10 +219,16 @@ class Engine:
 
 
 def _distrust(
-    taint: TaintRules, rule: Rule, call: Call, decision: Decision, session: Session, tell: Trace
+    taint: TaintRules,
+    rule: Rule,
+    call: Call,
+    decision: Decision,
+    session: Session,
+    circumstances: Circumstances,
+    tell: Trace,
 ) -> Decision:
     """Escalate or deny a call whose arguments come from what a tool returned before."""
-    found = taint.find(session.taint, call.arguments)
+    found = taint.find(session.taint, call.arguments, circumstances.effort)
     if found is None or not rule.taint or not taint.is_sink(call.server, call.tool):
         return decision
     tell(f"taint: {found}")

@@ -12,6 +12,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from agentfence.core.common_texts import COMMON_TEXTS
+from agentfence.core.constraints.effort import Effort
 from agentfence.core.constraints.fields import EVERYTHING, parse_selector
 from agentfence.core.constraints.globs import compile_glob
 from agentfence.core.decision import quoted
@@ -32,8 +33,6 @@ _MOST_CHARACTERS = 1 << 20
 _PLAIN_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,39}")
 
 
-_MOST_LOOKED_AT = 1 << 18
-"""Characters of a call, in all its readings: each costs half a microsecond, and no model writes as many."""
 _MOST_OWN = 1 << 16
 _MOST_OWN_TEXTS = 1 << 12
 """What is kept of one call as the agent's own words; less of them is the safe side."""
@@ -41,20 +40,6 @@ _MOST_OWN_TEXTS = 1 << 12
 
 class _TooLongError(Exception):
     """A call with more text than is looked at."""
-
-
-class _Room:
-    """How many characters of a call may still be looked at."""
-
-    __slots__ = ("_left",)
-
-    def __init__(self) -> None:
-        self._left = _MOST_LOOKED_AT
-
-    def take(self, characters: int) -> None:
-        self._left -= characters
-        if self._left < 0:
-            raise _TooLongError
 
 
 class _Leaf(NamedTuple):
@@ -101,13 +86,13 @@ class TaintRules:
             shingles += self._short(text)
         return memory.remember(source, shingles) or len(together) > _MOST_CHARACTERS
 
-    def find(self, memory: TaintMemory, arguments: Arguments) -> str | None:
+    def find(self, memory: TaintMemory, arguments: Arguments, effort: Effort | None = None) -> str | None:
         """Give a sentence on the argument that was copied; None, and keep them as own, when none was."""
         leaves = [leaf for leaf in _leaves(arguments) if not self._is_ignored(leaf.keys)]
         names = dict.fromkeys(key for leaf in leaves for key in leaf.keys if len(key) >= self._length)
         texts = ["\n".join(leaf.text for leaf in leaves if leaf.text), *names]
         try:
-            found = None if memory.is_empty else self._copied(memory, leaves, texts)
+            found = None if memory.is_empty else self._copied(memory, leaves, texts, effort or Effort())
         except _TooLongError:
             return "the arguments are too long to be compared with what tools returned"
         if found is None:
@@ -116,30 +101,31 @@ class TaintRules:
             memory.own([*shingles_of(essence(own), self._length), *short])
         return found
 
-    def _copied(self, memory: TaintMemory, leaves: list[_Leaf], texts: list[str]) -> str | None:
-        room = _Room()
+    def _copied(
+        self, memory: TaintMemory, leaves: list[_Leaf], texts: list[str], effort: Effort
+    ) -> str | None:
         # What is copied as it is shows in all arguments together, which is one look for many.
-        is_plain = any(self._is_known(memory, text, room) for text in texts)
+        is_plain = any(self._is_known(memory, text, effort) for text in texts)
         for leaf in leaves:
-            source = self._source_of(memory, leaf.text, room, is_plain=is_plain)
+            source = self._source_of(memory, leaf.text, effort, is_plain=is_plain)
             if source is not None:
                 return f"argument {_place(leaf.keys)} is derived from what {quoted(source)} returned"
         filled = sum(1 for leaf in leaves if leaf.text)
         for text in texts if filled > 1 else texts[1:]:
-            source = self._source_of(memory, text, room, is_plain=is_plain)
+            source = self._source_of(memory, text, effort, is_plain=is_plain)
             if source is not None:
                 return f"the arguments are derived from what {quoted(source)} returned"
         return None
 
-    def _is_known(self, memory: TaintMemory, text: str, room: _Room) -> bool:
-        room.take(len(text))
+    def _is_known(self, memory: TaintMemory, text: str, effort: Effort) -> bool:
+        _take(effort, text)
         return memory.source_of(shingles_of(essence(text), self._length), self._length) is not None
 
-    def _source_of(self, memory: TaintMemory, text: str, room: _Room, *, is_plain: bool) -> str | None:
+    def _source_of(self, memory: TaintMemory, text: str, effort: Effort, *, is_plain: bool) -> str | None:
         if len(text) < self._length and text.isascii():  # other signs may stand for several letters
             return None
         for reading in islice(readings(text), 0 if is_plain else 1, None):
-            room.take(len(reading))
+            _take(effort, reading)
             source = memory.source_of(shingles_of(essence(reading), self._length), self._length)
             if source is not None:
                 return source
@@ -152,6 +138,12 @@ class TaintRules:
 
     def _is_ignored(self, keys: tuple[str, ...]) -> bool:
         return any(keys[: len(ignored)] == ignored for ignored in self._ignored)
+
+
+def _take(effort: Effort, text: str) -> None:
+    effort.letters -= len(text)
+    if effort.letters < 0:
+        raise _TooLongError
 
 
 class _Tools:

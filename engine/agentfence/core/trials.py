@@ -11,6 +11,7 @@ from itertools import count
 from typing import TYPE_CHECKING
 
 from agentfence.core.answers import server_message
+from agentfence.core.constraints.effort import Effort
 from agentfence.core.constraints.interface import Circumstances
 from agentfence.core.effects import Approval, Ask, Forward, Record
 from agentfence.core.engine import Engine
@@ -74,7 +75,7 @@ class _Trial:
 
     def _run(self, step: TestStep) -> Got:
         self._time += step.after
-        circumstances = Circumstances(self._time)
+        circumstances = Circumstances(self._time, effort=Effort())
         conversation = self._conversations.setdefault(
             step.server, Conversation(self._session, Transport.STDIO, step.server)
         )

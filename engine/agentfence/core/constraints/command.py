@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeGuard
 
 from agentfence.core.constraints.command_judging import CommandRules, Problem, Syntax
 from agentfence.core.constraints.command_patterns import compile_allowed, compile_denied
+from agentfence.core.constraints.effort import TOO_MUCH
 from agentfence.core.constraints.fields import Selectors, build_fields, text_readings, twin_failure
 from agentfence.core.constraints.interface import Failure, SpecError
 from agentfence.core.values import frozen
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from agentfence.core.constraints.globs import Glob
     from agentfence.core.constraints.interface import Arguments, BuildContext, Circumstances, Json
 
+_OPERATORS = ";|&()`$\n"
 _LISTS = ("allow", "allow_executables", "deny_patterns")
 _MISPLACED = True  # stands for something where an object should be: neither a text nor a list
 _NO_TEXT = "is neither a text nor a list of texts"
@@ -51,15 +53,15 @@ class CommandConstraint:
         parts = [selectors.top_levels for selectors in (self.fields, self.argv) if selectors]
         return tuple(dict.fromkeys(name for names in parts for name in names))
 
-    def check(self, arguments: Arguments, circumstances: Circumstances) -> Failure | None:  # noqa: ARG002
+    def check(self, arguments: Arguments, circumstances: Circumstances) -> Failure | None:
         """Give the first failure of the commands that the fields hold."""
-        failures = self._find_failures(arguments)
+        failures = self._find_failures(arguments, circumstances)
         for failure in failures:
             if not failure.allow_list:
                 return failure
         return failures[0] if failures else None
 
-    def _find_failures(self, arguments: Arguments) -> list[Failure]:
+    def _find_failures(self, arguments: Arguments, circumstances: Circumstances) -> list[Failure]:
         failures: list[Failure] = []
         for selectors, judge in ((self.fields, self._judge_fields), (self.argv, self._judge_argv)):
             if selectors is None:
@@ -67,26 +69,34 @@ class CommandConstraint:
             twin = selectors.find_twin(arguments)
             if twin is not None:
                 failures.append(twin_failure(twin, "command_missing"))
-            failures += judge(selectors, arguments)
+            failures += judge(selectors, arguments, circumstances)
         return failures
 
-    def _judge_fields(self, selectors: Selectors, arguments: Arguments) -> list[Failure]:
+    def _judge_fields(
+        self, selectors: Selectors, arguments: Arguments, circumstances: Circumstances
+    ) -> list[Failure]:
         failures: list[Failure] = []
         is_found = False
         for selector in selectors:
             values, _ = find_values(selector, arguments)
             for value in _elements(values) if selector.text.endswith("[*]") else values:
                 is_found = True
+                if not circumstances.affords(_cost(value)):
+                    return [_failure(Problem("command_syntax", TOO_MUCH), selector)]
                 problem = self._judge(value)
                 if problem is not None:
                     failures.append(_failure(problem, selector))
         return failures if is_found else [_missing(selectors)]
 
-    def _judge_argv(self, selectors: Selectors, arguments: Arguments) -> list[Failure]:
+    def _judge_argv(
+        self, selectors: Selectors, arguments: Arguments, circumstances: Circumstances
+    ) -> list[Failure]:
         parts = [find_values(selector, arguments) for selector in selectors]
         if not parts[0][0]:
             return [_missing(selectors[:1])]
         texts = list(_elements(value for values, _ in parts for value in values))
+        if not circumstances.affords(_cost(texts)):
+            return [_failure(Problem("command_syntax", TOO_MUCH), selectors[0])]
         is_list = any(is_list for _, is_list in parts)
         problems = self._judge_parts(texts, is_list=is_list)
         return [_failure(problem, selectors[0]) for problem in problems if problem is not None]
@@ -123,6 +133,17 @@ class CommandConstraint:
     def _judge_text_of_list(self, line: str) -> Problem | None:
         _, *elements = text_readings(line)
         return self.rules.judge_list(elements) if elements else None
+
+
+def _cost(value: Json) -> int:
+    """Give the microseconds that a command may cost: words, and operators several times as much."""
+    match value:
+        case str():
+            return 16 + len(value) // 4 + 5 * sum(map(value.count, _OPERATORS))
+        case list():
+            return 16 + sum(map(_cost, value))
+        case _:
+            return 1
 
 
 def find_values(selector: Selector, arguments: Arguments) -> tuple[list[Json], bool]:

@@ -13,9 +13,12 @@ Invariants
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from agentfence.core.values import field, frozen, message_value
+
+if TYPE_CHECKING:
+    from agentfence.core.constraints.effort import Effort
 
 type Json = bool | int | float | str | list[Json] | dict[str, Json] | None
 type Arguments = Mapping[str, Json]
@@ -49,6 +52,12 @@ class Circumstances:
     """Seconds since 1970, UTC."""
     resolve_links: LinkResolver | None = None
     """None: the surface shares no disk with the server."""
+    effort: Effort | None = None
+    """What judging the message may cost; None: as much as it takes."""
+
+    def affords(self, cost: int) -> bool:
+        """Do something that costs so many microseconds; whether the message is still worth it."""
+        return self.effort is None or self.effort.spend(cost)
 
 
 class Constraint(Protocol):

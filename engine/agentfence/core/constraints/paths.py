@@ -16,8 +16,9 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from agentfence.core.constraints.effort import TOO_MUCH
 from agentfence.core.constraints.fields import build_fields, collect_text, text_readings
-from agentfence.core.constraints.interface import Failure, SpecError
+from agentfence.core.constraints.interface import Circumstances, Failure, SpecError
 from agentfence.core.constraints.path_globs import expand_pattern, is_pattern, is_wild
 from agentfence.core.constraints.path_patterns import PathPatterns, compile_path_patterns
 from agentfence.core.constraints.path_roots import Root, below_roots, host_of, place_of, read_roots
@@ -28,8 +29,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from agentfence.core.constraints.fields import Selectors
-    from agentfence.core.constraints.interface import Arguments, BuildContext, Circumstances, LinkResolver
+    from agentfence.core.constraints.interface import Arguments, BuildContext, LinkResolver
     from agentfence.core.constraints.path_text import Reading
+
+
+_COST_OF_TEXT, _COST_OF_PLACE, _COST_OF_LINKS = 24, 4, 6
+"""Microseconds: of a text that may have several readings, of each place, and of looking for its links."""
+_LETTERS_READ = 16
+"""In a microsecond."""
 
 
 @frozen
@@ -58,8 +65,9 @@ class Paths:
 
     def check(self, arguments: Arguments, circumstances: Circumstances) -> Failure | None:
         """Give the first path that is missing, unsafe, outside, denied or not allowed."""
-        resolve_links = circumstances.resolve_links if self.follow_links else None
-        if resolve_links is None and self._surely_passes(arguments):
+        if not self.follow_links:
+            circumstances = Circumstances(circumstances.time, None, circumstances.effort)
+        if circumstances.resolve_links is None and self._surely_passes(arguments):
             return None
         texts = collect_text(self.fields, arguments, "path_missing")
         if isinstance(texts, Failure):
@@ -69,7 +77,7 @@ class Paths:
             if self.optional and not text:
                 continue
             try:
-                if not self._judge_text(text, resolve_links):
+                if not self._judge_text(text, circumstances):
                     not_allowed = not_allowed or field
             except Refused as refusal:
                 return Failure(refusal.code, f"argument `{field}` {refusal.reason}", field)
@@ -105,52 +113,56 @@ class Paths:
         """Whether the Go AgentFence would find nothing to look at; of lists and twins we make sure."""
         return self.fields.find_twin(arguments) is None and not isinstance(arguments.get("path"), list)
 
-    def _judge_text(self, text: str, resolve_links: LinkResolver | None) -> bool:
+    def _judge_text(self, text: str, circumstances: Circumstances) -> bool:
         """Whether the allow list covers every reading; raises `Refused` when any of them is forbidden."""
         if self.host is not Host.WINDOWS and is_single(text):
-            return self._judge_reading((text, text), resolve_links)
+            return self._judge_reading((text, text), circumstances)
         is_allowed = True
         for reading in text_readings(text):
-            is_allowed = self._judge(reading, resolve_links) and is_allowed
+            is_allowed = self._judge(reading, circumstances) and is_allowed
         return is_allowed
 
-    def _judge(self, text: str, resolve_links: LinkResolver | None) -> bool:
+    def _judge(self, text: str, circumstances: Circumstances) -> bool:
         """Whether the allow list covers the text; raises `Refused` when any reading of it is forbidden."""
         if not text:
             raise Refused("is empty", "path_missing")
+        _spend(circumstances, _COST_OF_TEXT + len(text) // _LETTERS_READ)
         is_allowed = True
         others = [*read_list(text)]
         for index, reading in enumerate(read_path(text, self.host)):
             if is_pattern(reading[1]):
                 others += expand_pattern(reading[1])
-            covers = self._judge_reading(reading, resolve_links)
+            covers = self._judge_reading(reading, circumstances)
             # Where the system is unknown, only the first reading goes for every kind.
             is_allowed = is_allowed and (covers or (index > 0 and self.host is Host.UNKNOWN))
         for other in others:
             for reading in read_path(other, self.host):
-                self._judge_reading(reading, resolve_links)
+                self._judge_reading(reading, circumstances)
         return is_allowed
 
-    def _judge_reading(self, reading: Reading, resolve_links: LinkResolver | None) -> bool:
+    def _judge_reading(self, reading: Reading, circumstances: Circumstances) -> bool:
         place, spelling = reading
+        _spend(circumstances, _COST_OF_PLACE + len(place) // _LETTERS_READ)
         if not self.roots:
             if is_absolute(place):
                 raise Refused("is absolute; only relative paths are allowed")
             return self._judge_place(place, (place,))
         if is_absolute(place):
-            return self._judge_inside(place, spelling, resolve_links)
+            return self._judge_inside(place, spelling, circumstances)
         covers = [
             self._judge_inside(
-                root.prefix + place if place else root.place, root.prefix + spelling, resolve_links
+                root.prefix + place if place else root.place, root.prefix + spelling, circumstances
             )
             for root in self.roots
         ]
         return covers[0]
 
-    def _judge_inside(self, place: str, spelling: str, resolve_links: LinkResolver | None) -> bool:
+    def _judge_inside(self, place: str, spelling: str, circumstances: Circumstances) -> bool:
         is_allowed = self._judge_place(place, below_roots(self.roots, place))
+        resolve_links = circumstances.resolve_links
         if resolve_links is None:
             return is_allowed
+        _spend(circumstances, _COST_OF_LINKS)
         # The system follows a link before it takes the `..` behind it; some servers do not.
         for path in (place, spelling) if ".." in spelling else (place,):
             target = self._resolve(path, resolve_links)
@@ -181,6 +193,11 @@ class Paths:
         if target is None:
             raise Refused("leads through a link that cannot be followed")
         return target
+
+
+def _spend(circumstances: Circumstances, cost: int) -> None:
+    if not circumstances.affords(cost):
+        raise Refused(TOO_MUCH)
 
 
 def build(spec: Mapping[str, Any], context: BuildContext) -> Paths:

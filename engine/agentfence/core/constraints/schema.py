@@ -70,12 +70,14 @@ class ArgumentsSchema:
         """Give `**`: a schema is about all arguments."""
         return ("**",)
 
-    def check(self, arguments: Arguments, circumstances: Circumstances) -> Failure | None:  # noqa: ARG002 - the protocol's
+    def check(self, arguments: Arguments, circumstances: Circumstances) -> Failure | None:
         """Give the first place where the arguments do not fit."""
         twin = self._selectors.find_twin(arguments)
         if twin is not None:
             return twin_failure(twin, "schema_mismatch")
-        self._steps.begin()
+        effort = circumstances.effort
+        most = _MOST_STEPS if effort is None else max(0, min(effort.left, _MOST_STEPS))
+        self._steps.begin(most)
         try:
             error = next(iter(self._validator.iter_errors(arguments)), None)
         except (
@@ -84,6 +86,8 @@ class ArgumentsSchema:
             ValueError,
         ):  # nested, too costly, too large numbers
             return Failure("schema_mismatch", "the arguments are too deep or too large for their schema")
+        finally:
+            circumstances.affords(most - self._steps.left)
         return None if error is None else self._describe(error)
 
     def _describe(self, error: ValidationError) -> Failure:

@@ -29,15 +29,14 @@ class TooManyStepsError(ValueError):
 class Steps:
     """Counts steps down to none."""
 
-    __slots__ = ("_left", "_most")
+    __slots__ = ("left",)
 
     def __init__(self, most: int) -> None:
-        self._most = most
-        self._left = most
+        self.begin(most)
 
-    def begin(self) -> None:
+    def begin(self, most: int) -> None:
         """Begin to count anew."""
-        self._left = self._most
+        self.left = most
 
     def take(self, count: int = 1) -> None:
         """Take some steps.
@@ -46,8 +45,8 @@ class Steps:
             TooManyStepsError: So many are not left.
 
         """
-        self._left -= count
-        if self._left < 0:
+        self.left -= count
+        if self.left < 0:
             raise TooManyStepsError
 
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 from ipaddress import IPv4Network, IPv6Network, ip_network
 from typing import TYPE_CHECKING, Any
 
+from agentfence.core.constraints.effort import TOO_MUCH
 from agentfence.core.constraints.fields import build_fields, collect_text
 from agentfence.core.constraints.interface import Failure, SpecError
 from agentfence.core.constraints.url_hosts import HostClass, host_class, read_address
@@ -84,7 +85,7 @@ class UrlsConstraint:
         """Give the top-level arguments that may hold the URLs."""
         return self.selectors.top_levels
 
-    def check(self, arguments: Arguments, circumstances: Circumstances) -> Failure | None:  # noqa: ARG002
+    def check(self, arguments: Arguments, circumstances: Circumstances) -> Failure | None:
         """Give the first failure of the URLs that the fields find."""
         if not self.is_active:
             return None
@@ -92,6 +93,8 @@ class UrlsConstraint:
         if isinstance(found, Failure):
             return found
         for text in found:
+            if not circumstances.affords(_cost(text.text)):
+                return Failure("url_invalid", f"argument `{text.path}` {TOO_MUCH}", text.path)
             failure = self._check_text(text.text, text.path)
             if failure is not None:
                 return failure
@@ -134,6 +137,11 @@ class UrlsConstraint:
 
     def _names_files(self) -> bool:
         return not self.is_original and any("file" in (pattern.schemes or ()) for pattern in self.allow or ())
+
+
+def _cost(text: str) -> int:
+    """Give the microseconds that a text may cost."""
+    return 8 + len(text) // 64 + text.count("%") // 3 + (0 if text.isascii() else 12)
 
 
 def _refuse_host(host: str, field: str) -> Failure:
