@@ -2,17 +2,29 @@
 
 from __future__ import annotations
 
+import os
 import signal
 from functools import wraps
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from event_schema import validate_event, validate_log
+from hypothesis import HealthCheck, settings
 
 from agentfence.core.events import Events
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+
+# No test depends on how busy the machine is. CI says the same of the same commit; elsewhere each run tries
+# other examples.
+settings.register_profile(
+    "agentfence",
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+    derandomize=bool(os.environ.get("CI")),
+)
+settings.load_profile("agentfence")
 
 # A shell starts background jobs with these ignored, and what a test starts would inherit that.
 for _number, _usual in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP, signal.SIG_DFL)):
