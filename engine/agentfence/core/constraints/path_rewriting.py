@@ -1,0 +1,91 @@
+r"""What programs make of a text before it is a path to them, each of which has to be harmless, too.
+
+- A list is taken apart: `a,b`, `a;b` and `['a', 'b']`.
+- A shell, a splitter of command lines and most glob libraries drop quotes and escapes: `.\./x` is
+  `../x`. Decoders of JSON and of programming languages read `\u002e`.
+- A variable that is not set is nothing, or what `${X-this}` gives: `.${X}.${X}/x` is `../x`.
+- What cannot be seen is trimmed by JavaScript (U+FEFF), and taken out of prompts by filters.
+- Windows reads a yen or a won sign as a backslash in the code pages of Japan and Korea.
+
+Honest names hold all of these, so rewriting only adds places to judge, and what it leaves at the end
+of a name (`posts.$id` becomes `posts.`) is nothing to complain about: see `read_path`.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from agentfence.core.constraints.folding import without_invisible
+from agentfence.core.constraints.path_text import Host, Refused
+from agentfence.core.late_regex import late_regex
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+_MOST_PIECES = 256
+
+_REWRITTEN = late_regex(r"[,;\\'\"`^$%!]|[^\x00-\x7f]|\A\[.*\]\Z", re.DOTALL)
+_NAME_END = late_regex(r"(?<=[^./\\ ])[. ]+(?=[/\\]|\Z)")
+_OF_A_LIST = late_regex(r"[,/\\'\"]")
+# Of ASCII alone: `photos\001` and `\udead` are folders of a Windows client.
+_ESCAPED = late_regex(r"\\(?:u00([0-7][0-9A-Fa-f])|x([0-7][0-9A-Fa-f])|(0[4-7][0-7]|1[0-7]{2}))")
+_QUOTES = late_regex(r"['\"`^]")
+_UNSET = late_regex(
+    r"\$(?:[A-Za-z_]\w*|[0-9@*#?$!-]|\{[^{}/]*\}|\([^()/]*\))|`[^`/]*`|%[A-Za-z_][^%/\\]*%|!\w+!"
+)
+_DEFAULT = late_regex(r"\$\{\w+[-=+]([^{}]*)\}")
+_MONEY = str.maketrans("\u00a5\u20a9", "\\\\")
+
+
+def rewritings(text: str, host: Host) -> tuple[str, ...]:
+    """Give the other texts that some program may make of this one; none for most.
+
+    Raises:
+        Refused: there are too many to judge them all.
+
+    """
+    if _REWRITTEN.search(text) is None:
+        return ()
+    rewritten = [each.strip() for each in (*_pieces(text), *_rewrite(text, host))]
+    rewritten += [_NAME_END.sub("", each) for each in rewritten]
+    return tuple(dict.fromkeys(each for each in rewritten if each and each != text))
+
+
+def _pieces(text: str) -> list[str]:
+    """Give what a server finds that splits at commas or semicolons, or reads a list as Python writes it."""
+    is_literal = text[0] == "[" and text[-1] == "]" and _OF_A_LIST.search(text) is not None
+    pieces = re.split("[,;]", text[1:-1] if is_literal else text, maxsplit=_MOST_PIECES)
+    if len(pieces) > _MOST_PIECES:
+        raise Refused("reads as a long list of paths")
+    if is_literal:
+        return [piece.strip().strip("'\"") for piece in pieces]
+    return pieces if len(pieces) > 1 else []
+
+
+def _rewrite(text: str, host: Host) -> Iterator[str]:
+    """Give what each program makes of the text, and what is left of it when one has it after the other."""
+    together = text
+    for rewrite in _WINDOWS_REWRITES if host is Host.WINDOWS else _REWRITES:
+        yield rewrite(text)
+        yield (together := rewrite(together))
+    if host is not Host.POSIX and ".." in text:  # without it, `¥100.txt` is a name and no more
+        yield text.translate(_MONEY)
+
+
+def _decode_escape(escape: re.Match[str]) -> str:
+    return chr(int(escape[3], 8) if escape[3] else int(escape[1] or escape[2], 16))
+
+
+_WINDOWS_REWRITES: tuple[Callable[[str], str], ...] = (
+    lambda text: text.strip("\ufeff"),
+    lambda text: _DEFAULT.sub(r"\1", text),
+    lambda text: _UNSET.sub("", text),
+    without_invisible,
+    lambda text: _QUOTES.sub("", text),
+)
+_REWRITES: tuple[Callable[[str], str], ...] = (
+    lambda text: _ESCAPED.sub(_decode_escape, text),
+    *_WINDOWS_REWRITES,
+    lambda text: _QUOTES.sub("", text).replace("\\", ""),
+)
