@@ -2,7 +2,7 @@ r"""What programs make of a text before it is a path to them, each of which has 
 
 - A list is taken apart: `a,b`, `a;b` and `['a', 'b']`.
 - A shell, a splitter of command lines and most glob libraries drop quotes and escapes: `.\./x` is
-  `../x`. Decoders of JSON and of programming languages read `\u002e`.
+  `../x`. Decoders of JSON and of programming languages read `\u002e`, those of HTML `&#46;`.
 - A variable that is not set is nothing, or what `${X-this}` gives: `.${X}.${X}/x` is `../x`.
 - What cannot be seen is trimmed by JavaScript (U+FEFF), and taken out of prompts by filters.
 - Windows reads a yen or a won sign as a backslash in the code pages of Japan and Korea.
@@ -17,6 +17,7 @@ import re
 from typing import TYPE_CHECKING
 
 from agentfence.core.constraints.folding import without_invisible
+from agentfence.core.constraints.path_globs import expand_pattern, is_pattern
 from agentfence.core.constraints.path_text import Host, Refused
 from agentfence.core.late_regex import late_regex
 
@@ -24,8 +25,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 _MOST_PIECES = 256
+_MOST_CHARACTERS = 262_144
+_FOR_EACH = 512
+"""What to judge a text costs beside its characters, counted in these."""
 
-_REWRITTEN = late_regex(r"[,;\\'\"`^$%!]|[^\x00-\x7f]|\A\[.*\]\Z", re.DOTALL)
+_REWRITTEN = late_regex(r"[,;\\'\"`^$%!&]|[^\x00-\x7f]|\A\[.*\]\Z", re.DOTALL)
 _NAME_END = late_regex(r"(?<=[^./\\ ])[. ]+(?=[/\\]|\Z)")
 _OF_A_LIST = late_regex(r"[,/\\'\"]")
 # Of ASCII alone: `photos\001` and `\udead` are folders of a Windows client.
@@ -36,6 +40,40 @@ _UNSET = late_regex(
 )
 _DEFAULT = late_regex(r"\$\{\w+[-=+]([^{}]*)\}")
 _MONEY = str.maketrans("\u00a5\u20a9", "\\\\")
+
+
+class OtherTexts:
+    """All that programs may make of a text, of what others made of it, and so on; each text once."""
+
+    __slots__ = ("_host", "_left", "_seen", "_waiting")
+
+    def __init__(self, text: str, host: Host) -> None:
+        self._host = host
+        self._seen = {text}
+        self._waiting: list[str] = []
+        self._left = _MOST_CHARACTERS
+
+    def __iter__(self) -> Iterator[str]:
+        """Give the texts, also those that are added meanwhile."""
+        while self._waiting:
+            yield self._waiting.pop()
+
+    def add_made_of(self, text: str) -> None:
+        """Add what programs may make of a text.
+
+        Raises:
+            Refused: there is too much to judge it all.
+
+        """
+        expanded = expand_pattern(text) if is_pattern(text) else ()
+        for other in (*expanded, *rewritings(text, self._host)):
+            if other in self._seen:
+                continue
+            self._left -= len(other) + _FOR_EACH
+            if self._left < 0:
+                raise Refused("may be made into more paths than can be judged")
+            self._seen.add(other)
+            self._waiting.append(other)
 
 
 def rewritings(text: str, host: Host) -> tuple[str, ...]:
@@ -73,12 +111,22 @@ def _rewrite(text: str, host: Host) -> Iterator[str]:
         yield text.translate(_MONEY)
 
 
+def _unescape_html(text: str) -> str:
+    from html import unescape  # few paths hold an ampersand
+
+    try:
+        return unescape(text)
+    except ValueError:  # a number of thousands of digits
+        raise Refused("holds an escape that cannot be read") from None
+
+
 def _decode_escape(escape: re.Match[str]) -> str:
     return chr(int(escape[3], 8) if escape[3] else int(escape[1] or escape[2], 16))
 
 
 _WINDOWS_REWRITES: tuple[Callable[[str], str], ...] = (
     lambda text: text.strip("\ufeff"),
+    lambda text: _unescape_html(text) if "&" in text else text,
     lambda text: _DEFAULT.sub(r"\1", text),
     lambda text: _UNSET.sub("", text),
     without_invisible,

@@ -23,7 +23,7 @@ _MOST_STAGES = 4
 # A text of this form has one spelling and one reading on any system but Windows.
 _PLAIN = late_regex(r"/?(?![- ])(?:[. ]*+[\w@+=()\[\]{}#&^-]++/?+)++(?<!/)")
 # Of these, a text of this form is no list, of JSON or by commas, and nothing that any tool expands.
-_SINGLE = late_regex(r"/?(?![- ])(?:[. ]*+[\w@+=#&-]++/?+)++(?<!/)", re.ASCII)
+_SINGLE = late_regex(r"/?(?![- ])(?:[. ]*+[\w@+=#-]++/?+)++(?<!/)", re.ASCII)
 
 _CONTROL = late_regex("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 # NFKC makes `.`, `/`, `\` or `:` of these (held against the Unicode database by a test), and
@@ -42,6 +42,7 @@ _ESCAPED_DANGER = late_regex("[./\\\\%\x00-\x1f\x7f-\x9f]")
 _LONE_OCTET = late_regex("[\udc80-\udcff]")
 _DRIVE = late_regex(r"[A-Za-z]:")
 _SHORT_NAME = late_regex(r"[^.~]{1,6}~[0-9]{1,6}(?:\.[^.]{0,3})?")
+_NEVER_ON_WINDOWS = late_regex(r'[<>"|]')
 _DEVICE = late_regex(r"(?:con|prn|aux|nul|conin\$|conout\$|(?:com|lpt)[0-9¹²³])(?:[. ].*)?", re.IGNORECASE)
 
 
@@ -227,6 +228,8 @@ def _refuse_start(text: str) -> None:
 
 
 def _refuse_names(text: str, host: Host, *, is_rewritten: bool) -> None:
+    if host is Host.WINDOWS and _NEVER_ON_WINDOWS.search(text):
+        raise Refused("holds a character of no name on Windows, where some are wildcards")
     names = text.replace("\\", "/").split("/")
     if _DRIVE.match(text):
         if host is not Host.WINDOWS or len(names[0]) != 2 or len(names) == 1:

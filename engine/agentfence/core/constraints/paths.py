@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Any
 
 from agentfence.core.constraints.fields import build_fields, collect_text, text_readings
 from agentfence.core.constraints.interface import Failure, SpecError
-from agentfence.core.constraints.path_globs import expand_pattern, is_pattern, is_wild
+from agentfence.core.constraints.path_globs import is_wild
 from agentfence.core.constraints.path_patterns import PathPatterns, compile_path_patterns
-from agentfence.core.constraints.path_rewriting import rewritings
+from agentfence.core.constraints.path_rewriting import OtherTexts
 from agentfence.core.constraints.path_roots import Root, below_roots, host_of, place_of, read_roots
 from agentfence.core.constraints.path_text import Host, Refused, is_absolute, is_single, read_path
 from agentfence.core.values import frozen
@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from agentfence.core.constraints.fields import Selectors
     from agentfence.core.constraints.interface import Arguments, BuildContext, Circumstances, LinkResolver
     from agentfence.core.constraints.path_text import Reading
-
-_MOST_TEXTS = 512
 
 
 @frozen
@@ -122,28 +120,17 @@ class Paths:
         if not text:
             raise Refused("is empty", "path_missing")
         is_allowed = True
-        judged = {text}
-        waiting: list[str] = []
+        others = OtherTexts(text, self.host)
         for index, reading in enumerate(read_path(text, self.host)):
             covers = self._judge_reading(reading, resolve_links)
             # Where the system is unknown, only the first reading goes for every kind.
             is_allowed = is_allowed and (covers or (index > 0 and self.host is Host.UNKNOWN))
-            waiting += self._other_texts(reading[1], judged)
-        while waiting:
-            for reading in read_path(waiting.pop(), self.host, is_rewritten=True):
+            others.add_made_of(reading[1])
+        for other in others:
+            for reading in read_path(other, self.host, is_rewritten=True):
                 self._judge_reading(reading, resolve_links)
-                waiting += self._other_texts(reading[1], judged)
+                others.add_made_of(reading[1])
         return is_allowed
-
-    def _other_texts(self, text: str, judged: set[str]) -> Iterator[str]:
-        """Give what programs may make of the text, and not of another that was judged before."""
-        expanded = expand_pattern(text) if is_pattern(text) else ()
-        for other in (*expanded, *rewritings(text, self.host)):
-            if other not in judged:
-                judged.add(other)
-                if len(judged) > _MOST_TEXTS:
-                    raise Refused("may be made into more paths than can be judged")
-                yield other
 
     def _judge_reading(self, reading: Reading, resolve_links: LinkResolver | None) -> bool:
         place, spelling = reading
