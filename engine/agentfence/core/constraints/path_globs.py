@@ -54,6 +54,11 @@ def is_wild(text: str) -> bool:
     )
 
 
+def deepen(text: str) -> str:
+    """Give a pattern for some of what one with `**` stands for: what lies one folder deeper than `*`."""
+    return text.replace("**", "*/*")
+
+
 def read_names(text: str) -> Names:
     """Give what an argument means as a pattern, name by name; `expand_pattern` has its alternatives.
 
