@@ -174,8 +174,8 @@ class Paths:
             return True
         if self.allow.find(place, belows) is None:
             return False
-        # `docs/*` covers the text `docs/**`, and not what it stands for.
-        return "**" not in place or self.allow.find(deepen(place), map(deepen, belows)) is not None
+        # `docs/*` and `docs/??` cover the text `docs/**`, and not what it stands for.
+        return "*" not in place or self.allow.find(deepen(place), map(deepen, belows)) is not None
 
     def _resolved_roots(self, resolve_links: LinkResolver) -> Iterator[Root]:
         for root in self.roots:
