@@ -47,6 +47,26 @@ def test_a_circle_in_the_middle_cannot_be_followed(tmp_path: Path) -> None:
         resolve_links(str(tmp_path / "loop" / "x"))
 
 
+def test_what_lies_in_a_folder_that_is_closed_cannot_be_followed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "closed").mkdir()
+    (tmp_path / "closed" / "link").symlink_to("/")
+    look = os.lstat
+
+    def look_unless_closed(path: str) -> os.stat_result:
+        if str(path).startswith(f"{tmp_path}/closed/"):
+            raise PermissionError(path)
+        return look(path)
+
+    monkeypatch.setattr(os, "lstat", look_unless_closed)
+
+    assert resolve_links(str(tmp_path / "closed")) == str(tmp_path / "closed")
+    for inside in ("link", "link/x", "new"):
+        with pytest.raises(PermissionError):
+            resolve_links(str(tmp_path / "closed" / inside))
+
+
 # --- the quick look, where nothing on the way is a link ---
 
 PLACES = st.lists(

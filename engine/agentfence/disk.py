@@ -18,11 +18,22 @@ def resolve_links(path: str) -> str:
     resolved = os.path.realpath(path)
     # realpath leaves what it cannot follow as it is: what is then still a link goes in a circle.
     existing = resolved
-    while not os.path.lexists(existing):
+    while not _exists(existing):
         existing = os.path.dirname(existing)
     if os.path.islink(existing):
         raise OSError(f"the links of {path} cannot be followed")
     return resolved
+
+
+def _exists(path: str) -> bool:
+    """Whether there is something, and be it a link; raises where nobody here may look, as the server may."""
+    try:
+        os.lstat(path)
+    except PermissionError:
+        raise
+    except OSError:
+        return False
+    return True
 
 
 def _has_no_links(path: str) -> bool:

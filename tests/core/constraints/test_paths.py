@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import posixpath
+import re
 import sys
 import unicodedata
 from pathlib import Path
@@ -17,6 +18,7 @@ from agentfence.core.constraints import path_text, paths
 from agentfence.core.constraints.fields import text_readings
 from agentfence.core.constraints.interface import BuildContext, Circumstances, SpecError
 from agentfence.core.constraints.path_globs import is_pattern
+from agentfence.core.constraints.path_rewriting import rewritings
 from agentfence.core.constraints.path_text import Host, Refused, read_path
 from agentfence.core.constraints.paths import build
 
@@ -90,7 +92,7 @@ def test_lookalikes_are_all_that_unicode_has():
 
 PIECES = (
     ".. . / \\ // %2e %2f %5c %252e % 2e a work project secrets /work/project /work/project/ \uff0e \uff0f "
-    "\u2025 \0 : ~ S \u017f , c: * %c0%ae %u002e $X etc \n"
+    "\u2025 \0 : ~ S \u017f , c: * %c0%ae %u002e $X etc \n **/ ' \\. \\u002e ${Y} \ufeff"
 )
 hostile = st.lists(st.sampled_from([*PIECES.split(" "), " "]), max_size=9).map("".join)
 
@@ -105,7 +107,12 @@ def readings_by_others(text):
                 unicodedata.normalize("NFKC", known),
                 known.replace("\\", "/"),
                 known.partition("\0")[0],
-                known.strip(),
+                known.strip().strip("\ufeff"),
+                known.replace("\\u002e", "."),
+                re.sub(r"['\\]", "", known),
+                known.replace("**/", ""),
+                known.replace("${Y}", ""),
+                *known.strip("[]").split(","),
             }
     return seen
 
@@ -179,7 +186,7 @@ def test_the_short_way_for_plain_paths_agrees_with_the_long_one(text, host):
 def test_a_text_that_is_a_single_path_has_one_reading_and_stands_for_nothing_else(text, host):
     if path_text.is_single(text):
         assert text_readings(text) == (text,)
-        assert path_text.read_list(text) == ()
+        assert rewritings(text, host) == ()
         assert not is_pattern(text)
         assert read_path(text, host) == ((text, text),)
 
@@ -231,6 +238,20 @@ def test_the_short_way_for_usual_calls_judges_as_the_long_one(arguments):
         "a." * 16_000,
         ". " * 16_000,
         "%" * 32_000,
+        "['" * 10_000,
+        "[" + "'a'," * 250 + "]",
+        "**" * 16_000 + "/..",
+        "${a-" * 8_000,
+        "`a" * 16_000,
+        "!" + "a" * 32_000,
+        "\\x41" * 8_000,
+        "a\u200b" * 16_000,
+        "&a" * 16_000,
+        "{a,b}" * 5 + "é$x'y&amp;z" + "é" * 32_000,
+        "\u200bé$x'y&amp;%41\\z" + "é" * 32_000,
+        "&#" + "9" * 5_000,
+        "{a,b}" * 5 + ",c\\d" * 200,
+        ",".join(f"a$x'{{b,c}}{number}" for number in range(250)),
     ],
     ids=lambda text: text[:6],
 )

@@ -28,7 +28,12 @@ def fold_text(text: str) -> str:
     if text.isascii():
         return text.lower()
     folded = normalize("NFKC", _without_long_runs(text)).casefold()
-    return normalize("NFKC", _IGNORABLE.sub("", folded)).casefold()
+    return normalize("NFKC", without_invisible(folded)).casefold()
+
+
+def without_invisible(text: str) -> str:
+    """Give the text without the characters that nobody sees."""
+    return _IGNORABLE.sub("", text)
 
 
 def _without_long_runs(text: str) -> str:

@@ -29,6 +29,7 @@ _STAR = "**"  # in a name: a run of characters, told apart from the character `*
 _OPEN = "\ue002"  # any text within a name; no `*`, as two of them would cross names
 _BRACES = late_regex(r"\{[^{}/]*\}")
 _GROUP = late_regex(r"[?*+@!]\([^()/]*\)|\([^()|/]*\|[^()/]*\)")  # ksh's `@(a|b)`, zsh's `(a|b)`
+_STARS = late_regex(r"\*+")
 _MOST_EXPANSIONS = 64
 _MOST_NAMES = 64
 _ALTERNATIVES = late_regex(r"\{([^{}]*,[^{}]*)\}")
@@ -52,6 +53,11 @@ def is_wild(text: str) -> bool:
         or ("{" in text and ".." in text and _BRACES.search(text) is not None)
         or ("(" in text and _GROUP.search(text) is not None)
     )
+
+
+def deepen(text: str) -> str:
+    """Give a pattern for some of what one with stars stands for: longer names, and a folder more for `**`."""
+    return _STARS.sub(lambda stars: "*-*" if stars[0] == "*" else "*-*/*-*", text)
 
 
 def read_names(text: str) -> Names:

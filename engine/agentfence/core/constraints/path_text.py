@@ -19,14 +19,12 @@ from agentfence.core.late_regex import late_regex
 LONGEST = 32_767
 """Characters in the longest path that any system takes (Windows; Linux stops at 4,096 bytes)."""
 _MOST_STAGES = 4
-_MOST_PIECES = 256
 
 # A text of this form has one spelling and one reading on any system but Windows.
 _PLAIN = late_regex(r"/?(?![- ])(?:[. ]*+[\w@+=()\[\]{}#&^-]++/?+)++(?<!/)")
 # Of these, a text of this form is no list, of JSON or by commas, and nothing that any tool expands.
-_SINGLE = late_regex(r"/?(?![- ])(?:[. ]*+[\w@+=#&^-]++/?+)++(?<!/)", re.ASCII)
+_SINGLE = late_regex(r"/?(?![- ])(?:[. ]*+[\w@+=#-]++/?+)++(?<!/)", re.ASCII)
 
-_PIECE_END = late_regex(r"(?<=[^./\\ ])[. ]+\Z")
 _CONTROL = late_regex("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 # NFKC makes `.`, `/`, `\` or `:` of these (held against the Unicode database by a test), and
 # Windows' best-fit tables make `/`, `\` and `:` of the first four.
@@ -37,12 +35,14 @@ _LOOKALIKE = late_regex(
 _URI = late_regex(r"[A-Za-z][A-Za-z0-9+.-]+:")
 _EXPANDED_FIRST = late_regex(r"~|`|\$[A-Za-z_{(]|!\w+!|%(?![0-9A-Fa-f]{2}%)[A-Za-z_][^%/\\]*%")
 _VARIABLE = late_regex(r"`|\$[A-Za-z_{(]|%[A-Za-z_][^%/\\]*%")
+_PARENT = late_regex(r"[/\\]\.\.(?:[/\\]|\Z)")
 _ESCAPES = late_regex(r"(?:%[0-9A-Fa-f]{2})+|%[uU][0-9A-Fa-f]{4}")
 _OVERLONG = late_regex(rb"[\xc0\xc1]|\xe0[\x80-\x9f]|\xf0[\x80-\x8f]")
 _ESCAPED_DANGER = late_regex("[./\\\\%\x00-\x1f\x7f-\x9f]")
 _LONE_OCTET = late_regex("[\udc80-\udcff]")
 _DRIVE = late_regex(r"[A-Za-z]:")
 _SHORT_NAME = late_regex(r"[^.~]{1,6}~[0-9]{1,6}(?:\.[^.]{0,3})?")
+_NEVER_ON_WINDOWS = late_regex(r'[<>"|]')
 _DEVICE = late_regex(r"(?:con|prn|aux|nul|conin\$|conout\$|(?:com|lpt)[0-9¹²³])(?:[. ].*)?", re.IGNORECASE)
 
 
@@ -67,8 +67,10 @@ type Reading = tuple[str, str]
 """One way to take a text: the place, and how it was spelled; `..` behind a link parts the two."""
 
 
-def read_path(text: str, host: Host) -> tuple[Reading, ...]:
+def read_path(text: str, host: Host, *, is_rewritten: bool = False) -> tuple[Reading, ...]:
     """Give every reading of a text by some server, the likeliest first.
+
+    In a text that was rewritten, dots and blanks at the end of names are what the rewriting left.
 
     Raises:
         Refused: some server would take the text for something that can not be judged.
@@ -80,7 +82,7 @@ def read_path(text: str, host: Host) -> tuple[Reading, ...]:
         return ((text, text),)
     readings: list[Reading] = []
     for stage in _decode(text):
-        _refuse_danger(stage, host)
+        _refuse_danger(stage, host, is_rewritten=is_rewritten)
         readings += ((_simplify_inside(spelling), spelling) for spelling in _separators(stage, host))
     return tuple(dict.fromkeys(readings))
 
@@ -98,22 +100,6 @@ def is_single(text: str) -> bool:
     says no to some such texts, and costs a fraction of finding out.
     """
     return len(text) <= LONGEST and _SINGLE.fullmatch(text) is not None
-
-
-def read_list(text: str) -> tuple[str, ...]:
-    """Give the pieces of a text that a server might split at commas or semicolons; none without them.
-
-    Raises:
-        Refused: there are too many to judge them all.
-
-    """
-    if "," not in text and ";" not in text:
-        return ()
-    pieces = re.split(r"[,;]", text, maxsplit=_MOST_PIECES)
-    if len(pieces) > _MOST_PIECES:
-        raise Refused("reads as a long list of paths")
-    # `Acme Inc., 2024.pdf` is a name: what ends a piece does not end a path.
-    return tuple(stripped for piece in pieces if (stripped := _PIECE_END.sub("", piece.strip())))
 
 
 def simplify(text: str) -> str | None:
@@ -206,13 +192,13 @@ def _decode_octets(escapes: str) -> str:
 # --- dangers -----------------------------------------------------------------------------------
 
 
-def _refuse_danger(text: str, host: Host) -> None:
+def _refuse_danger(text: str, host: Host, *, is_rewritten: bool = False) -> None:
     if _CONTROL.search(text):
         raise Refused("holds a control character")
     if not text.isascii():
         _refuse_lookalikes(text)
     _refuse_start(text)
-    _refuse_names(text, host)
+    _refuse_names(text, host, is_rewritten=is_rewritten)
 
 
 def _refuse_lookalikes(text: str) -> None:
@@ -237,9 +223,13 @@ def _refuse_start(text: str) -> None:
         raise Refused("begins with `~` or a variable")
     if ".." in text and _VARIABLE.search(text):
         raise Refused("holds a variable before `..`")
+    if ".." in text and "**" in text and _PARENT.search(text, text.index("**")):
+        raise Refused("holds `**`, which may stand for nothing, before `..`")
 
 
-def _refuse_names(text: str, host: Host) -> None:
+def _refuse_names(text: str, host: Host, *, is_rewritten: bool) -> None:
+    if host is Host.WINDOWS and _NEVER_ON_WINDOWS.search(text):
+        raise Refused("holds a character of no name on Windows, where some are wildcards")
     names = text.replace("\\", "/").split("/")
     if _DRIVE.match(text):
         if host is not Host.WINDOWS or len(names[0]) != 2 or len(names) == 1:
@@ -250,7 +240,8 @@ def _refuse_names(text: str, host: Host) -> None:
     for name in names:
         if ":" in name:
             raise Refused("holds a colon, which names an alternate stream")
-        if (name[-1:] == "." and name not in (".", "..", "...")) or name[-1:].isspace():
+        is_dotted = name[-1:] == "." and name not in (".", "..", "...")
+        if (is_dotted or name[-1:].isspace()) and not (is_rewritten and name.strip(". ")):
             raise Refused("has a name that ends in a dot or a blank, which some systems drop")
         if host is not Host.POSIX and _SHORT_NAME.fullmatch(name):
             raise Refused("has a name in the short form of Windows")

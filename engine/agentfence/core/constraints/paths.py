@@ -19,10 +19,11 @@ from typing import TYPE_CHECKING, Any
 from agentfence.core.constraints.effort import TOO_MUCH
 from agentfence.core.constraints.fields import build_fields, collect_text, text_readings
 from agentfence.core.constraints.interface import Circumstances, Failure, SpecError
-from agentfence.core.constraints.path_globs import expand_pattern, is_pattern, is_wild
+from agentfence.core.constraints.path_globs import deepen, is_wild
 from agentfence.core.constraints.path_patterns import PathPatterns, compile_path_patterns
+from agentfence.core.constraints.path_rewriting import OtherTexts, leads_elsewhere
 from agentfence.core.constraints.path_roots import Root, below_roots, host_of, place_of, read_roots
-from agentfence.core.constraints.path_text import Host, Refused, is_absolute, is_single, read_list, read_path
+from agentfence.core.constraints.path_text import Host, Refused, is_absolute, is_single, read_path
 from agentfence.core.values import frozen
 
 if TYPE_CHECKING:
@@ -128,16 +129,19 @@ class Paths:
             raise Refused("is empty", "path_missing")
         _spend(circumstances, _COST_OF_TEXT + len(text) // _LETTERS_READ)
         is_allowed = True
-        others = [*read_list(text)]
+        others = OtherTexts(text, self.host)
         for index, reading in enumerate(read_path(text, self.host)):
-            if is_pattern(reading[1]):
-                others += expand_pattern(reading[1])
             covers = self._judge_reading(reading, circumstances)
             # Where the system is unknown, only the first reading goes for every kind.
             is_allowed = is_allowed and (covers or (index > 0 and self.host is Host.UNKNOWN))
+            others.add_made_of(reading[1])
         for other in others:
-            for reading in read_path(other, self.host):
-                self._judge_reading(reading, circumstances)
+            _spend(circumstances, _COST_OF_TEXT + len(other) // _LETTERS_READ)
+            names_another = leads_elsewhere(other, text)
+            for reading in read_path(other, self.host, is_rewritten=True):
+                covers = self._judge_reading(reading, circumstances)
+                is_allowed = is_allowed and (covers or not names_another)
+                others.add_made_of(reading[1])
         return is_allowed
 
     def _judge_reading(self, reading: Reading, circumstances: Circumstances) -> bool:
@@ -179,7 +183,12 @@ class Paths:
             raise Refused(f"is denied by pattern `{pattern}`", "path_denied")
         if is_wild(place) and (pattern := self.deny.find_meeting(place, belows)) is not None:
             raise Refused(f"is a pattern that may name what pattern `{pattern}` denies", "path_denied")
-        return self.allow is None or self.allow.find(place, belows) is not None
+        if self.allow is None:
+            return True
+        if self.allow.find(place, belows) is None:
+            return False
+        # `docs/*` and `docs/??` cover the text `docs/**`, and not what it stands for.
+        return "*" not in place or self.allow.find(deepen(place), map(deepen, belows)) is not None
 
     def _resolved_roots(self, resolve_links: LinkResolver) -> Iterator[Root]:
         for root in self.roots:

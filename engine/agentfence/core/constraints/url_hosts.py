@@ -50,10 +50,13 @@ _LOCAL_IPV6 = _ranges("2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20")
 # 169.254.170.2 and .23, Tencent on 169.254.0.23, Scaleway on 169.254.42.42. Then Alibaba, Azure's
 # WireServer, Oracle.
 _METADATA_IPV4 = _ranges("169.254.0.0/16", "100.100.100.200", "168.63.129.16", "192.0.0.192")
-# AWS, Google, Scaleway. The last is NAT64 of a local network, which hides IPv4 anywhere (RFC 8215).
-_METADATA_IPV6 = _ranges("fd00:ec2::/32", "fd20:ce::254", "fd00:42::42", "64:ff9b:1::/48")
+# AWS, Google, Scaleway, OpenStack; then NAT64 of a local network, which hides IPv4 anywhere (RFC 8215).
+_METADATA_IPV6 = _ranges(
+    *("fd00:ec2::/32", "fd20:ce::254", "fd00:42::42", "fe80::a9fe:a9fe", "64:ff9b:1::/48"),
+)
 _METADATA_NAMES = frozenset(
     {
+        "api.metadata.cloud.ibm.com",
         "instance-data",
         "instance-data.ec2.internal",
         "metadata",
@@ -71,15 +74,35 @@ _METADATA_NAMES = frozenset(
 _LOCAL_TOP_LEVELS = frozenset(
     {
         *("alt", "arpa", "internal", "invalid", "local", "localhost", "onion", "test"),
-        *("corp", "home", "intranet", "lan", "localdomain", "mail", "private"),
+        *("corp", "home", "intranet", "lan", "mail", "private", "workgroup"),
+        *("localdomain", "localdomain4", "localdomain6"),  # the last two are in /etc/hosts of Fedora and RHEL
         *("cluster", "consul", "default", "svc"),
     }
 )
 # Public names that answer with loopback, or with the address that is spelled in the name.
 _ANSWERING_LOCALLY = frozenset(
     {
-        *("lacolhost.com", "localtest.me", "lvh.me", "vcap.me"),
-        *("1u.ms", "nip.io", "rbndr.us", "sslip.io", "traefik.me", "xip.io"),
+        *(
+            "fuf.me",
+            "lacolhost.com",
+            "lcl.host",
+            "local.gd",
+            "localho.st",
+            "localhost.direct",
+            "localtest.me",
+        ),
+        *("lvh.me", "vcap.me"),
+        *(
+            "1u.ms",
+            "backname.io",
+            "local-ip.co",
+            "local-ip.sh",
+            "nip.io",
+            "rbndr.us",
+            "sslip.io",
+            "traefik.me",
+        ),
+        *("xip.io", "xip.name"),
     }
 )
 
