@@ -19,7 +19,14 @@ from enum import StrEnum
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from agentfence.core.constraints.command_launching import find_launched, program_name, without_global_options
+from agentfence.core.constraints.command_launching import (
+    Launched,
+    find_launched,
+    program_name,
+    variable_script,
+    without_global_options,
+)
+from agentfence.core.constraints.folding import fold_text
 from agentfence.core.constraints.plain_words import UNSAFE_CHARACTER, read_plain_commands
 from agentfence.core.constraints.shell_reading import Script, SimpleCommand, read_shell
 from agentfence.core.constraints.shell_words import UnreadableError, Word
@@ -41,6 +48,7 @@ _UNKNOWN_PROGRAM = "names a program that the shell puts together first"
 _UNSEEN = "has a shell run what another command writes, which cannot be seen"
 _OPERATORS = frozenset(["|", "|&", "||", "&", "&&", ";", ";;", "(", ")", "\n"])
 # What starts another command, or sends output elsewhere, where a server joins a list into a line.
+_split_line = re.compile(r"[;&|\n]").split
 _has_active = re.compile(r"[;&|<>`$\x00-\x1f\x7f]").search
 
 
@@ -73,12 +81,20 @@ class Command:
     """Those in the scripts that it runs."""
     is_unseen: bool = False
     """True when it runs what another command writes."""
+    inside: tuple[Command, ...] = ()
+    """What it runs in a place of its own, where only deny lists look."""
 
     def walk(self) -> Iterator[Command]:
         """Give the command, and all that it runs in turn."""
         yield self
-        for command in self.launched:
+        for command in (*self.launched, *self.inside):
             yield from command.walk()
+
+    def walk_listed(self) -> Iterator[Command]:
+        """Give the command, and what it runs that must be allowed too."""
+        yield self
+        for command in self.launched:
+            yield from command.walk_listed()
 
 
 @frozen
@@ -98,7 +114,8 @@ class CommandRules:
             return None
         if len(line) > _MAX_LENGTH:
             return Problem("command_syntax", _TOO_LONG)
-        if self.denied and (problem := self._find_denied([line, " ".join(line.split())])):
+        spellings = [line, " ".join(line.split()), *_windows_spellings(line)] if self.denied else []
+        if problem := self._find_denied(spellings):
             return problem
         script = self._read(line)
         return self._judge_refused(line, script) if isinstance(script, str) else self._judge_script(script)
@@ -142,7 +159,7 @@ class CommandRules:
 
     def _refuse(self, reason: str, script: Script | str) -> Problem:
         """Refuse what a person may still allow, unless it is denied or cannot be read."""
-        commands = script if isinstance(script, str) else _follow_script(script, read_shell)
+        commands = script if isinstance(script, str) else self._follow_script(script, read_shell)
         if isinstance(script, str) or isinstance(commands, str) or _hide_program(commands):
             return Problem("command_syntax", reason)
         problem = self._find_denied([*script.pipelines, *_spellings(commands)])
@@ -151,7 +168,7 @@ class CommandRules:
     def _judge_script(self, script: Script) -> Problem | None:
         if self.executables is None and not self.denied and self._are_spelt_out(script.commands):
             return None
-        commands = _follow_script(script, self._read)
+        commands = self._follow_script(script, self._read)
         if isinstance(commands, str):
             return Problem("command_syntax", f"cannot be read for certain: it has {commands}")
         if self.denied and (problem := self._find_denied([*script.pipelines, *_spellings(commands)])):
@@ -159,6 +176,13 @@ class CommandRules:
         if _hide_program(commands):
             return Problem("command_syntax", _UNKNOWN_PROGRAM)
         return self._find_unlisted(commands) or self._find_unseen(commands)
+
+    def _follow_script(self, script: Script, read: ReadScript) -> list[Command] | str:
+        """Give the commands with all that they run; or, as a text, what of that cannot be seen."""
+        try:
+            return [_follow(command, read, 0, looks_inside=bool(self.denied)) for command in script.commands]
+        except UnreadableError as problem:
+            return str(problem)
 
     def _are_spelt_out(self, commands: Iterable[SimpleCommand]) -> bool:
         return self.allowed is not None and all(
@@ -180,7 +204,7 @@ class CommandRules:
     def _find_unlisted(self, commands: Sequence[Command]) -> Problem | None:
         if self.executables is None and self.allowed is None:
             return None
-        every = list(_walk(commands))
+        every = [each for command in commands for each in command.walk_listed()]
         if any(command.assigns for command in every):
             reason = "sets a variable, which can change what a command does"
             return Problem("command_syntax", reason, allow_list=True)
@@ -251,20 +275,15 @@ def _split_at_operators(texts: Sequence[str]) -> list[list[str]]:
     return commands
 
 
-def _follow_script(script: Script, read: ReadScript) -> list[Command] | str:
-    """Give the commands with all that they run; or, as a text, what of that cannot be seen."""
-    try:
-        return [_follow(command, read, 0) for command in script.commands]
-    except UnreadableError as problem:
-        return str(problem)
-
-
-def _follow(command: SimpleCommand, read: ReadScript, depth: int) -> Command:
+def _follow(command: SimpleCommand, read: ReadScript, depth: int, *, looks_inside: bool) -> Command:
     launched = find_launched(command.words, command.inputs, is_piped=command.is_piped)
-    if launched is None:
+    settings = [script for script in map(variable_script, command.settings) if script]
+    if launched is None and not settings:
         return Command(command.words, command.assigns, bool(command.inputs))
-    if depth == _MAX_LAUNCHES:
+    if depth >= _MAX_LAUNCHES:
         raise UnreadableError("too many programs that run programs")
+    launched = launched or Launched()
+    launched.scripts += settings
     inner = [
         SimpleCommand(words, launched.assigns, command.inputs, is_piped=command.is_piped)
         for words in launched.commands
@@ -274,13 +293,18 @@ def _follow(command: SimpleCommand, read: ReadScript, depth: int) -> Command:
     inner += [
         replace(each, is_piped=each.is_piped or has_input) for script in scripts for each in script.commands
     ]
+    inside = [
+        SimpleCommand(words, inputs=command.inputs, is_piped=command.is_piped)
+        for words in (launched.inside if looks_inside else ())
+    ]
     return Command(
         command.words,
         command.assigns,
         bool(command.inputs),
-        launched=tuple(_follow(each, read, depth + 1) for each in inner),
+        launched=tuple(_follow(each, read, depth + 1, looks_inside=looks_inside) for each in inner),
         pipelines=tuple(pipeline for script in scripts for pipeline in script.pipelines),
         is_unseen=launched.is_unseen,
+        inside=tuple(_follow(each, read_shell, depth + 2, looks_inside=True) for each in inside),
     )
 
 
@@ -300,6 +324,16 @@ def _hide_program(commands: Iterable[Command]) -> bool:
     return any(command.words and not command.words[0].is_known for command in _walk(commands))
 
 
+def _windows_spellings(line: str) -> Iterator[str]:
+    """Give the commands of a line in which a backslash is no escape, with the plain names of programs."""
+    if "\\" not in line:
+        return
+    for piece in _split_line(line):
+        program, *rest = piece.split(None, 1) or [""]
+        if "\\" in program:
+            yield " ".join([program_name(program), *rest])
+
+
 def _spellings(commands: Iterable[Command]) -> Iterator[str]:
     """Give each command as a text, as it is and with the plain name of its program; and inner pipelines."""
     for command in _walk(commands):
@@ -307,7 +341,7 @@ def _spellings(commands: Iterable[Command]) -> Iterator[str]:
         if command.words:
             first, *rest = (word.text for word in command.words)
             yield " ".join([first, *rest])
-            if (name := program_name(first)) != first:
+            if (name := fold_text(program_name(first))) != first:
                 yield " ".join([name, *rest])
             if len(plain := without_global_options(command.words)) <= len(rest):
                 yield " ".join([name, *(word.text for word in plain[1:])])
