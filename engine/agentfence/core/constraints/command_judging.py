@@ -83,6 +83,7 @@ class Command:
     """True when it runs what another command writes."""
     inside: tuple[Command, ...] = ()
     """What it runs in a place of its own, where only deny lists look."""
+    redirections: tuple[str, ...] = ()
 
     def walk(self) -> Iterator[Command]:
         """Give the command, and all that it runs in turn."""
@@ -279,7 +280,12 @@ def _follow(command: SimpleCommand, read: ReadScript, depth: int, *, looks_insid
     launched = find_launched(command.words, command.inputs, is_piped=command.is_piped)
     settings = [script for script in map(variable_script, command.settings) if script]
     if launched is None and not settings:
-        return Command(command.words, command.assigns, bool(command.inputs))
+        return Command(
+            command.words,
+            command.assigns,
+            bool(command.inputs),
+            redirections=tuple(command.redirections),
+        )
     if depth >= _MAX_LAUNCHES:
         raise UnreadableError("too many programs that run programs")
     launched = launched or Launched()
@@ -304,6 +310,7 @@ def _follow(command: SimpleCommand, read: ReadScript, depth: int, *, looks_insid
         launched=tuple(_follow(each, read, depth + 1, looks_inside=looks_inside) for each in inner),
         pipelines=tuple(pipeline for script in scripts for pipeline in script.pipelines),
         is_unseen=launched.is_unseen,
+        redirections=tuple(command.redirections),
         inside=tuple(_follow(each, read_shell, depth + 2, looks_inside=True) for each in inside),
     )
 
@@ -338,6 +345,8 @@ def _spellings(commands: Iterable[Command]) -> Iterator[str]:
     """Give each command as a text, as it is and with the plain name of its program; and inner pipelines."""
     for command in _walk(commands):
         yield from command.pipelines
+        if command.redirections:
+            yield " ".join([*(word.text for word in command.words), *command.redirections])
         if command.words:
             first, *rest = (word.text for word in command.words)
             yield " ".join([first, *rest])

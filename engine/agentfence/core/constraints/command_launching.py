@@ -46,6 +46,7 @@ _SETS_VARIABLES = frozenset(["env", "sudo", "doas", "cross-env"])
 _ADDS_WORDS = frozenset(["xargs", "parallel"])
 _SHELL = options("abcefhiklmnprstuvxBCDEHPTo:O:", "login norc noprofile posix restricted rcfile= init-file=")
 _SHELLS = frozenset(["sh", "bash", "dash", "ash", "zsh", "ksh", "mksh", "rbash", "fish", "csh", "tcsh", "nu"])
+_READS_LINES = frozenset(["cmd", "powershell", "pwsh"])
 _READS_SCHEDULE = frozenset(["at", "batch", "crontab"])
 _EXPRESSIONS = frozenset(["iex", "invoke-expression"])
 _REMOTE_SHELL = options("46AaCfGgKkMNnqsTtVvXxYyB:b:c:D:E:e:F:I:i:J:L:l:m:O:o:P:p:Q:R:S:W:w:", operands=1)
@@ -146,7 +147,10 @@ def _find_outside(
     if name in TERMINALS:
         return _launch_terminal(words)
     launch = _OTHERS.get(name)
-    return launch(words) if launch else None
+    launched = launch(words) if launch else None
+    if launched and is_piped and name in _READS_LINES and launched.scripts in ([], ["-"]):
+        launched.is_unseen = True
+    return launched
 
 
 def _script(words: Sequence[Word]) -> Launched:
@@ -201,6 +205,8 @@ def _launch_shell(words: Sequence[Word], inputs: Sequence[Word], *, is_piped: bo
             raise UnreadableError(HIDDEN)
         return _script(operands[:1])
     if operands and "s" not in letters and operands[0].text not in _STANDARD_INPUT:
+        if operands[0].text.startswith(("/dev/fd/", "/proc/self/fd/")):
+            raise UnreadableError(HIDDEN)
         return Launched()  # a script in a file
     return Launched(scripts=[known_text(text) for text in inputs], is_unseen=is_piped)
 

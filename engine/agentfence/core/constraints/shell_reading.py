@@ -64,6 +64,8 @@ class SimpleCommand:
     """True when another command writes its standard input."""
     settings: Sequence[str] = ()
     """The variables that it sets, as `NAME=VALUE`, where the values are known."""
+    redirections: Sequence[str] = ()
+    """Its redirections, as `> FILE`."""
 
 
 @frozen
@@ -90,7 +92,7 @@ def read_shell(text: str) -> Script | str:
 class _Reader(LineReader):
     """A place in a text, and what was found up to there."""
 
-    __slots__ = ("is_fed", "opened", "piped", "script")
+    __slots__ = ("is_fed", "opened", "piped", "redirections", "script")
 
     def __init__(self, text: str, depth: int, script: Script) -> None:
         super().__init__(text, depth)
@@ -99,6 +101,8 @@ class _Reader(LineReader):
         """Parentheses and `case`s of the list at hand that are not yet closed."""
         self.piped: list[str] = []
         """The commands so far of the pipeline at hand."""
+        self.redirections: list[str] = []
+        """Those of the command at hand."""
         self.is_fed = False
         """Whether another command may write the standard input of all commands in the list at hand."""
 
@@ -310,6 +314,7 @@ class _Reader(LineReader):
         assigns = False
         settings: list[str] = []
         inputs: list[Word] = []
+        redirections: list[str] = []
         while True:
             if word is not None:
                 if self.text[start : self.position] == "}":
@@ -322,7 +327,7 @@ class _Reader(LineReader):
                     words.append(word)
             self.skip_blanks()
             start = self.position
-            self.inputs = inputs  # a substitution has its own
+            self.inputs, self.redirections = inputs, redirections  # a substitution has its own
             if self._read_redirection():
                 word = None
             elif self.text[start : start + 1] in _COMMAND_ENDS:
@@ -338,7 +343,9 @@ class _Reader(LineReader):
         if len(self.script.commands) == _MAX_COMMANDS:
             raise UnreadableError("more than 2000 commands")
         is_piped = self.is_fed or bool(self.piped)
-        self.script.commands.append(SimpleCommand(tuple(words), assigns, inputs, is_piped, settings))
+        self.script.commands.append(
+            SimpleCommand(tuple(words), assigns, inputs, is_piped, settings, redirections)
+        )
         self.piped.append(" ".join(word.text for word in words))
 
     def _read_assignment(self, start: int) -> bool:
@@ -373,7 +380,8 @@ class _Reader(LineReader):
             case "<<" | "<<-":
                 self.read_delimiter(strips_tabs=redirection.group() == "<<-")
             case "&>" | "&>>":
-                self.read_required_word()
+                redirections = self.redirections
+                redirections.append(f"{redirection.group()} {self.read_required_word().text}")
                 self.skip_blanks()
                 if self.text[self.position : self.position + 1] not in _COMMAND_ENDS:
                     raise UnreadableError("a word behind `&>`, which begins a new command in sh")
@@ -381,8 +389,9 @@ class _Reader(LineReader):
                 inputs = self.inputs
                 inputs.append(self.read_required_word())
             case _:
-                inputs = self.inputs
+                inputs, redirections = self.inputs, self.redirections
                 word = self.read_required_word()
+                redirections.append(f"{redirection.group()} {word.text}")
                 if word.text.startswith("<("):
                     inputs.append(Word(word.text, is_known=False))
         return True
