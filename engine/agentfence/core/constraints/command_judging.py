@@ -17,6 +17,7 @@ from __future__ import annotations
 import re
 from enum import StrEnum
 from itertools import pairwise
+from shlex import quote
 from typing import TYPE_CHECKING
 
 from agentfence.core.constraints.command_launching import (
@@ -48,6 +49,7 @@ _UNKNOWN_PROGRAM = "names a program that the shell puts together first"
 _UNSEEN = "has a shell run what another command writes, which cannot be seen"
 _OPERATORS = frozenset(["|", "|&", "||", "&", "&&", ";", ";;", "(", ")", "\n"])
 # What starts another command, or sends output elsewhere, where a server joins a list into a line.
+_is_one_word = re.compile(r"[^\s;&|<>`$()]*").fullmatch
 _split_line = re.compile(r"[;&|\n]").split
 _has_active = re.compile(r"[;&|<>`$\x00-\x1f\x7f]").search
 
@@ -127,6 +129,8 @@ class CommandRules:
             return Problem("command_syntax", _TOO_LONG)
         if self.denied and (problem := self._find_denied([" ".join(texts), *texts])):
             return problem
+        if self.denied and (problem := self._find_denied_in_joined(texts)):
+            return problem
         if any("\0" in text for text in texts):
             return Problem("command_syntax", "holds a NUL character")
         if self.syntax is Syntax.ANY:
@@ -136,6 +140,14 @@ class CommandRules:
             reason = f"holds a shell operator in its list, which `syntax: {self.syntax}` does not allow"
             return self._refuse(reason, Script([_as_command(part) for part in _split_at_operators(texts)]))
         return self._judge_script(Script([_as_command(texts)]))
+
+    def _find_denied_in_joined(self, texts: Sequence[str]) -> Problem | None:
+        """Say what is denied where a server joins a list whose program is itself a line to one line."""
+        if not texts or _is_one_word(texts[0]):
+            return None
+        script = read_shell(" ".join([texts[0], *map(quote, texts[1:])]))
+        commands = script if isinstance(script, str) else self._follow_script(script, read_shell)
+        return None if isinstance(commands, str) else self._find_denied(_spellings(commands))
 
     def _is_spelt_out(self, line: str) -> bool:
         """Whether an entry of `allow` is this very line, and no other list asks more."""
@@ -240,7 +252,8 @@ class CommandRules:
     def _find_unspelt(self, command: Command) -> Iterator[Command]:
         """Give what a command runs of which no entry that covers the command says so in so many words.
 
-        `sudo systemctl restart *` names the program that `sudo` runs, and `sudo *` does not.
+        `sudo systemctl restart *` names the program that `sudo` runs, `rsync -e ssh **` the one of its
+        option, and `sudo *` names none.
         """
         words = tuple(word.text for word in command.words)
         spelt = self.allowed.find_spelt(words) if self.allowed and command.launched else ()
@@ -248,7 +261,8 @@ class CommandRules:
         while waiting:
             launched = waiting.pop()
             texts = tuple(word.text for word in launched.words)
-            if texts and words[-len(texts) :] == texts and len(words) - len(texts) in spelt:
+            is_last = bool(texts) and words[-len(texts) :] == texts and len(words) - len(texts) in spelt
+            if is_last or (texts and any(words[each].endswith(" ".join(texts)) for each in spelt)):
                 waiting += launched.launched
             else:
                 yield launched
