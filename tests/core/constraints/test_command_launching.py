@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentfence.core.constraints import command_launching
+from agentfence.core.constraints.command_launchers import INSIDE, INSIDE_AT_ONCE, OPTION_SCRIPTS
 from agentfence.core.constraints.command_launching import Launched, find_launched, program_name
 from agentfence.core.constraints.shell_words import UnreadableError, Word
 
@@ -100,7 +101,14 @@ def test_other_programs_run_only_themselves():
     assert find_launched([]) is None
 
 
-NAMES = [*command_launching._PREFIXES, *command_launching._SHELLS, *command_launching._OTHERS]
+NAMES = [
+    *command_launching.PREFIXES,
+    *INSIDE,
+    *INSIDE_AT_ONCE,
+    *OPTION_SCRIPTS,
+    *command_launching._SHELLS,
+    *command_launching._OTHERS,
+]
 ARGUMENTS = [
     "-c",
     "-x",
@@ -128,5 +136,7 @@ def test_any_arguments_are_read_or_refused(name, arguments):
     except UnreadableError:
         return
 
-    assert all(command for command in launched.commands)
+    if launched is None:
+        return
+    assert all(command for command in [*launched.commands, *launched.inside])
     assert all(isinstance(script, str) for script in launched.scripts)

@@ -17,9 +17,17 @@ from __future__ import annotations
 import re
 from enum import StrEnum
 from itertools import pairwise
+from shlex import quote
 from typing import TYPE_CHECKING
 
-from agentfence.core.constraints.command_launching import find_launched, program_name, without_global_options
+from agentfence.core.constraints.command_launching import (
+    Launched,
+    find_launched,
+    program_name,
+    variable_script,
+    without_global_options,
+)
+from agentfence.core.constraints.folding import fold_text
 from agentfence.core.constraints.plain_words import UNSAFE_CHARACTER, read_plain_commands
 from agentfence.core.constraints.shell_reading import Script, SimpleCommand, read_shell
 from agentfence.core.constraints.shell_words import UnreadableError, Word
@@ -41,6 +49,8 @@ _UNKNOWN_PROGRAM = "names a program that the shell puts together first"
 _UNSEEN = "has a shell run what another command writes, which cannot be seen"
 _OPERATORS = frozenset(["|", "|&", "||", "&", "&&", ";", ";;", "(", ")", "\n"])
 # What starts another command, or sends output elsewhere, where a server joins a list into a line.
+_is_one_word = re.compile(r"[^\s;&|<>`$()]*").fullmatch
+_split_line = re.compile(r"[;&|\n]").split
 _has_active = re.compile(r"[;&|<>`$\x00-\x1f\x7f]").search
 
 
@@ -73,12 +83,21 @@ class Command:
     """Those in the scripts that it runs."""
     is_unseen: bool = False
     """True when it runs what another command writes."""
+    inside: tuple[Command, ...] = ()
+    """What it runs in a place of its own, where only deny lists look."""
+    redirections: tuple[str, ...] = ()
 
     def walk(self) -> Iterator[Command]:
         """Give the command, and all that it runs in turn."""
         yield self
-        for command in self.launched:
+        for command in (*self.launched, *self.inside):
             yield from command.walk()
+
+    def walk_listed(self) -> Iterator[Command]:
+        """Give the command, and what it runs that must be allowed too."""
+        yield self
+        for command in self.launched:
+            yield from command.walk_listed()
 
 
 @frozen
@@ -98,7 +117,8 @@ class CommandRules:
             return None
         if len(line) > _MAX_LENGTH:
             return Problem("command_syntax", _TOO_LONG)
-        if self.denied and (problem := self._find_denied([line, " ".join(line.split())])):
+        spellings = [line, " ".join(line.split()), *_windows_spellings(line)] if self.denied else []
+        if problem := self._find_denied(spellings):
             return problem
         script = self._read(line)
         return self._judge_refused(line, script) if isinstance(script, str) else self._judge_script(script)
@@ -109,6 +129,8 @@ class CommandRules:
             return Problem("command_syntax", _TOO_LONG)
         if self.denied and (problem := self._find_denied([" ".join(texts), *texts])):
             return problem
+        if self.denied and (problem := self._find_denied_in_joined(texts)):
+            return problem
         if any("\0" in text for text in texts):
             return Problem("command_syntax", "holds a NUL character")
         if self.syntax is Syntax.ANY:
@@ -118,6 +140,14 @@ class CommandRules:
             reason = f"holds a shell operator in its list, which `syntax: {self.syntax}` does not allow"
             return self._refuse(reason, Script([_as_command(part) for part in _split_at_operators(texts)]))
         return self._judge_script(Script([_as_command(texts)]))
+
+    def _find_denied_in_joined(self, texts: Sequence[str]) -> Problem | None:
+        """Say what is denied where a server joins a list whose program is itself a line to one line."""
+        if not texts or _is_one_word(texts[0]):
+            return None
+        script = read_shell(" ".join([texts[0], *map(quote, texts[1:])]))
+        commands = script if isinstance(script, str) else self._follow_script(script, read_shell)
+        return None if isinstance(commands, str) else self._find_denied(_spellings(commands))
 
     def _is_spelt_out(self, line: str) -> bool:
         """Whether an entry of `allow` is this very line, and no other list asks more."""
@@ -142,7 +172,7 @@ class CommandRules:
 
     def _refuse(self, reason: str, script: Script | str) -> Problem:
         """Refuse what a person may still allow, unless it is denied or cannot be read."""
-        commands = script if isinstance(script, str) else _follow_script(script, read_shell)
+        commands = script if isinstance(script, str) else self._follow_script(script, read_shell)
         if isinstance(script, str) or isinstance(commands, str) or _hide_program(commands):
             return Problem("command_syntax", reason)
         problem = self._find_denied([*script.pipelines, *_spellings(commands)])
@@ -151,7 +181,7 @@ class CommandRules:
     def _judge_script(self, script: Script) -> Problem | None:
         if self.executables is None and not self.denied and self._are_spelt_out(script.commands):
             return None
-        commands = _follow_script(script, self._read)
+        commands = self._follow_script(script, self._read)
         if isinstance(commands, str):
             return Problem("command_syntax", f"cannot be read for certain: it has {commands}")
         if self.denied and (problem := self._find_denied([*script.pipelines, *_spellings(commands)])):
@@ -159,6 +189,13 @@ class CommandRules:
         if _hide_program(commands):
             return Problem("command_syntax", _UNKNOWN_PROGRAM)
         return self._find_unlisted(commands) or self._find_unseen(commands)
+
+    def _follow_script(self, script: Script, read: ReadScript) -> list[Command] | str:
+        """Give the commands with all that they run; or, as a text, what of that cannot be seen."""
+        try:
+            return [_follow(command, read, 0, looks_inside=bool(self.denied)) for command in script.commands]
+        except UnreadableError as problem:
+            return str(problem)
 
     def _are_spelt_out(self, commands: Iterable[SimpleCommand]) -> bool:
         return self.allowed is not None and all(
@@ -180,7 +217,7 @@ class CommandRules:
     def _find_unlisted(self, commands: Sequence[Command]) -> Problem | None:
         if self.executables is None and self.allowed is None:
             return None
-        every = list(_walk(commands))
+        every = [each for command in commands for each in command.walk_listed()]
         if any(command.assigns for command in every):
             reason = "sets a variable, which can change what a command does"
             return Problem("command_syntax", reason, allow_list=True)
@@ -215,7 +252,8 @@ class CommandRules:
     def _find_unspelt(self, command: Command) -> Iterator[Command]:
         """Give what a command runs of which no entry that covers the command says so in so many words.
 
-        `sudo systemctl restart *` names the program that `sudo` runs, and `sudo *` does not.
+        `sudo systemctl restart *` names the program that `sudo` runs, `rsync -e ssh **` the one of its
+        option, and `sudo *` names none.
         """
         words = tuple(word.text for word in command.words)
         spelt = self.allowed.find_spelt(words) if self.allowed and command.launched else ()
@@ -223,7 +261,8 @@ class CommandRules:
         while waiting:
             launched = waiting.pop()
             texts = tuple(word.text for word in launched.words)
-            if texts and words[-len(texts) :] == texts and len(words) - len(texts) in spelt:
+            is_last = bool(texts) and words[-len(texts) :] == texts and len(words) - len(texts) in spelt
+            if is_last or (texts and any(words[each].endswith(" ".join(texts)) for each in spelt)):
                 waiting += launched.launched
             else:
                 yield launched
@@ -251,20 +290,20 @@ def _split_at_operators(texts: Sequence[str]) -> list[list[str]]:
     return commands
 
 
-def _follow_script(script: Script, read: ReadScript) -> list[Command] | str:
-    """Give the commands with all that they run; or, as a text, what of that cannot be seen."""
-    try:
-        return [_follow(command, read, 0) for command in script.commands]
-    except UnreadableError as problem:
-        return str(problem)
-
-
-def _follow(command: SimpleCommand, read: ReadScript, depth: int) -> Command:
+def _follow(command: SimpleCommand, read: ReadScript, depth: int, *, looks_inside: bool) -> Command:
     launched = find_launched(command.words, command.inputs, is_piped=command.is_piped)
-    if launched is None:
-        return Command(command.words, command.assigns, bool(command.inputs))
-    if depth == _MAX_LAUNCHES:
+    settings = [script for script in map(variable_script, command.settings) if script]
+    if launched is None and not settings:
+        return Command(
+            command.words,
+            command.assigns,
+            bool(command.inputs),
+            redirections=tuple(command.redirections),
+        )
+    if depth >= _MAX_LAUNCHES:
         raise UnreadableError("too many programs that run programs")
+    launched = launched or Launched()
+    launched.scripts += settings
     inner = [
         SimpleCommand(words, launched.assigns, command.inputs, is_piped=command.is_piped)
         for words in launched.commands
@@ -274,13 +313,19 @@ def _follow(command: SimpleCommand, read: ReadScript, depth: int) -> Command:
     inner += [
         replace(each, is_piped=each.is_piped or has_input) for script in scripts for each in script.commands
     ]
+    inside = [
+        SimpleCommand(words, inputs=command.inputs, is_piped=command.is_piped)
+        for words in (launched.inside if looks_inside else ())
+    ]
     return Command(
         command.words,
         command.assigns,
         bool(command.inputs),
-        launched=tuple(_follow(each, read, depth + 1) for each in inner),
+        launched=tuple(_follow(each, read, depth + 1, looks_inside=looks_inside) for each in inner),
         pipelines=tuple(pipeline for script in scripts for pipeline in script.pipelines),
         is_unseen=launched.is_unseen,
+        redirections=tuple(command.redirections),
+        inside=tuple(_follow(each, read_shell, depth + 2, looks_inside=True) for each in inside),
     )
 
 
@@ -300,14 +345,26 @@ def _hide_program(commands: Iterable[Command]) -> bool:
     return any(command.words and not command.words[0].is_known for command in _walk(commands))
 
 
+def _windows_spellings(line: str) -> Iterator[str]:
+    """Give the commands of a line in which a backslash is no escape, with the plain names of programs."""
+    if "\\" not in line:
+        return
+    for piece in _split_line(line):
+        program, *rest = piece.split(None, 1) or [""]
+        if "\\" in program:
+            yield " ".join([program_name(program), *rest])
+
+
 def _spellings(commands: Iterable[Command]) -> Iterator[str]:
     """Give each command as a text, as it is and with the plain name of its program; and inner pipelines."""
     for command in _walk(commands):
         yield from command.pipelines
+        if command.redirections:
+            yield " ".join([*(word.text for word in command.words), *command.redirections])
         if command.words:
             first, *rest = (word.text for word in command.words)
             yield " ".join([first, *rest])
-            if (name := program_name(first)) != first:
+            if (name := fold_text(program_name(first))) != first:
                 yield " ".join([name, *rest])
             if len(plain := without_global_options(command.words)) <= len(rest):
                 yield " ".join([name, *(word.text for word in plain[1:])])

@@ -19,7 +19,8 @@ What is left out, with the shell to blame, where it is not plain shell syntax:
 - letters and signs that a conversion to an 8-bit code page, as Windows makes, turns into one of these
 
 Where the policy says that the shell is one of the POSIX family (`shell: posix`), what only cmd.exe and
-PowerShell read is let through: single quotes around anything, commas, `#` within a word.
+PowerShell read is let through: single quotes around anything, words of several pieces (`'it'\''s'`), empty
+words, backslashes before punctuation and before `"` and `\` in double quotes, commas, `#` within a word.
 """
 
 from __future__ import annotations
@@ -45,10 +46,8 @@ class _Grammar:
     find_words: Callable[[str], Iterator[re.Match[str]]]
 
     @classmethod
-    def of(cls, bare: str, single: str) -> _Grammar:
-        """Give the grammar with these unquoted words and these texts in single quotes."""
-        quoted = f"\"{_DOUBLE}\"|'{single}'"
-        word = f"(?:{bare}(?:(?<==)(?:{quoted}))?+|{quoted})"
+    def of(cls, word: str) -> _Grammar:
+        """Give the grammar with these words."""
         command = rf" *+{word}(?: ++{word})*+ *+"
         return cls(
             re.compile(command, re.ASCII).fullmatch,
@@ -58,16 +57,26 @@ class _Grammar:
         )
 
 
-_DOUBLE = r'[^"$`\\!\x00-\x1f\x7f]++'
-_ANY_SHELL = _Grammar.of(
+_BARE = (
     r"(?!--%|-[A-Za-z_?][\w=:+-]*\.)"  # PowerShell: `--%` stops its parser
-    r"[\w./+-][\w./:+@=%-]*+(?:(?<=[A-Za-z0-9])~[\w./:+@=%-]*+)*+",
-    r"[\w./:@+=~#$*?\[\]{}!-]++",
+    r"[\w./+-][\w./:+@=%-]*+(?:(?<=[A-Za-z0-9])~[\w./:+@=%-]*+)*+"
+)
+_QUOTED = r""""[^"$`\\!\x00-\x1f\x7f]++"|'[\w./:@+=~#$*?\[\]{}!-]++'"""
+_ANY_SHELL = _Grammar.of(f"(?:{_BARE}(?:(?<==)(?:{_QUOTED}))?+|{_QUOTED})")
+_POSIX_QUOTED = (
+    r'"(?:[^"$`\\!\x00-\x1f\x7f]|\\["\\])*+"'
+    r"|'(?:[^'\\\x00-\x1f\x7f]|\\(?![\\']))*+'"  # fish has escapes in single quotes, but only these two
+    r"|\\[ '\"\\();&|<>*?$#\[\]{}]"
 )
 _POSIX = _Grammar.of(
-    r"[\w./+,-][\w./:+@=%,-]*+(?:(?<=[A-Za-z0-9])[~#][\w./:+@=%,-]*+)*+",
-    r"(?:[^'\\\x00-\x1f\x7f]|\\(?![\\']))++",  # fish has escapes in single quotes, but only these two
+    rf"(?:[\w./+,-]|{_POSIX_QUOTED})"
+    rf"(?:[\w./:+@=%,-]|(?<=[A-Za-z0-9])[~#]|{_POSIX_QUOTED})*+"
 )
+_has_quote = re.compile(r"[\"'\\]").search
+_find_pieces = re.compile(
+    r"""(?P<plain>[^"'\\]+)|\\(?P<escaped>.)|"(?P<double>(?:[^"\\]|\\.)*)"|'(?P<single>[^']*)'"""
+).finditer
+_unescape_double = re.compile(r"\\([\"\\])").sub
 _find_cmd_variable = re.compile(r"%[\w=()]++(?::[^%]*)?%").search
 _has_cmd_operator = re.compile(r"[&|<>^()%]").search
 _has_look_alike = re.compile("[\x00-\x7f\u02b0-\u02ff]").search  # modifier letters pass for quotes
@@ -119,7 +128,7 @@ def _find_reading_of_cmd(text: str) -> str | None:
 
 
 def _split(text: str, skeleton: str, grammar: _Grammar) -> list[tuple[str, ...]]:
-    if skeleton is text and "'" not in text and '"' not in text:
+    if skeleton is text and not _has_quote(text):
         return [tuple(command.split()) for command in text.split("|")]
     commands: list[list[str]] = [[]]
     for found in grammar.find_words(skeleton):
@@ -132,11 +141,13 @@ def _split(text: str, skeleton: str, grammar: _Grammar) -> list[tuple[str, ...]]
 
 
 def _unquote(word: str) -> str:
-    quote = word[-1]
-    if quote not in "\"'":
-        return word
-    before, _, quoted = word[:-1].partition(quote)
-    return before + quoted
+    return "".join(map(_unquote_piece, _find_pieces(word)))
+
+
+def _unquote_piece(piece: re.Match[str]) -> str:
+    if piece["double"]:
+        return _unescape_double(r"\1", piece["double"])
+    return piece["plain"] or piece["escaped"] or piece["single"] or ""
 
 
 def _stand_in(character: str) -> str:

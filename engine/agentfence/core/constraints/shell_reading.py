@@ -38,6 +38,7 @@ _match_assignment = re.compile(r"[A-Za-z_]\w*(?:\[[^\[\]]*\])?\+?=", re.ASCII).m
 _match_variable = re.compile(r"[A-Za-z_]\w*(?=[\s;]|\Z)", re.ASCII).match
 _match_in = re.compile(r"in(?=[\s;]|\Z)").match
 _match_esac = re.compile(r"esac(?=[\s;&|()<>]|\Z)").match
+_match_compound = re.compile(r"\(|(?:\{|if|while|until|for|select|case|!)(?=[ \t\n(])").match
 _match_time_option = re.compile(r"(?:-p|--)(?=[ \t])").match
 _is_function_name = re.compile(r"[\w.:+@-]+").fullmatch
 _match_arithmetic_term = re.compile(r"[()]|[\w\s$+*/%<>=!&|^~?:,.\[\]-]++", re.ASCII).match
@@ -61,6 +62,10 @@ class SimpleCommand:
     """Its here-documents and here-strings; known when the whole text is read."""
     is_piped: bool = False
     """True when another command writes its standard input."""
+    settings: Sequence[str] = ()
+    """The variables that it sets, as `NAME=VALUE`, where the values are known."""
+    redirections: Sequence[str] = ()
+    """Its redirections, as `> FILE`."""
 
 
 @frozen
@@ -87,7 +92,7 @@ def read_shell(text: str) -> Script | str:
 class _Reader(LineReader):
     """A place in a text, and what was found up to there."""
 
-    __slots__ = ("opened", "piped", "script")
+    __slots__ = ("is_fed", "opened", "piped", "redirections", "script")
 
     def __init__(self, text: str, depth: int, script: Script) -> None:
         super().__init__(text, depth)
@@ -96,23 +101,30 @@ class _Reader(LineReader):
         """Parentheses and `case`s of the list at hand that are not yet closed."""
         self.piped: list[str] = []
         """The commands so far of the pipeline at hand."""
+        self.redirections: list[str] = []
+        """Those of the command at hand."""
+        self.is_fed = False
+        """Whether another command may write the standard input of all commands in the list at hand."""
 
     def nest(self, text: str) -> _Reader:
         if self.depth == MAX_DEPTH:
             raise UnreadableError("too deeply nested substitutions")
-        return _Reader(text, self.depth + 1, self.script)
+        reader = _Reader(text, self.depth + 1, self.script)
+        reader.is_fed = self.is_fed
+        return reader
 
     # --- lists of commands -----------------------------------------------------------------------
 
     def read_list(self, closer: str) -> None:
-        outer = self.opened, self.piped
+        outer = self.opened, self.piped, self.is_fed
         self.opened, self.piped = [], []
+        self.is_fed = self.is_fed or (closer != "" and self.text.startswith(">(", self.position - 2))
         while self._read_item(closer):
             pass
         if self.documents:
             raise UnreadableError("a here-document without its end")
         self._end_pipeline()
-        self.opened, self.piped = outer
+        self.opened, self.piped, self.is_fed = outer
 
     def _read_item(self, closer: str) -> bool:
         """Read one operator, line break or command; False at the end of the list."""
@@ -132,6 +144,7 @@ class _Reader(LineReader):
         self.position = operator.end()
         if operator.group() in ("|", "|&"):
             self.skip_lines()
+            self.is_fed = self.is_fed or _match_compound(self.text, self.position) is not None
             return True
         self._end_pipeline()
         return self._take_operator(operator.group(), closer)
@@ -281,6 +294,7 @@ class _Reader(LineReader):
         self.read_word()
         if not _is_function_name(self.text[start : self.position]):
             raise UnreadableError("a function without a plain name")
+        self.is_fed = True
         self.skip_blanks()
         if self.text.startswith("(", self.position):
             self._read_empty_parentheses()
@@ -298,18 +312,22 @@ class _Reader(LineReader):
         """Read a command to its end; `word` is the one that began at `start`, if it was read already."""
         words: list[Word] = []
         assigns = False
+        settings: list[str] = []
         inputs: list[Word] = []
+        redirections: list[str] = []
         while True:
             if word is not None:
                 if self.text[start : self.position] == "}":
                     raise UnreadableError("a brace that shells read differently")
                 is_assignment = self._read_assignment(start)
                 assigns = assigns or (is_assignment and not words)
+                if is_assignment and not words and word.is_known:
+                    settings.append(word.text)
                 if words or not is_assignment:
                     words.append(word)
             self.skip_blanks()
             start = self.position
-            self.inputs = inputs  # a substitution has its own
+            self.inputs, self.redirections = inputs, redirections  # a substitution has its own
             if self._read_redirection():
                 word = None
             elif self.text[start : start + 1] in _COMMAND_ENDS:
@@ -318,12 +336,16 @@ class _Reader(LineReader):
                 word = self.read_word()
             elif len(words) == 1 and not assigns and _is_function_name(words[0].text):
                 self._read_empty_parentheses()
+                self.is_fed = True  # where it is called, a pipe may be before it
                 return
             else:
                 raise UnreadableError("a parenthesis within a command")
         if len(self.script.commands) == _MAX_COMMANDS:
             raise UnreadableError("more than 2000 commands")
-        self.script.commands.append(SimpleCommand(tuple(words), assigns, inputs, is_piped=bool(self.piped)))
+        is_piped = self.is_fed or bool(self.piped)
+        self.script.commands.append(
+            SimpleCommand(tuple(words), assigns, inputs, is_piped, settings, redirections)
+        )
         self.piped.append(" ".join(word.text for word in words))
 
     def _read_assignment(self, start: int) -> bool:
@@ -358,7 +380,8 @@ class _Reader(LineReader):
             case "<<" | "<<-":
                 self.read_delimiter(strips_tabs=redirection.group() == "<<-")
             case "&>" | "&>>":
-                self.read_required_word()
+                redirections = self.redirections
+                redirections.append(f"{redirection.group()} {self.read_required_word().text}")
                 self.skip_blanks()
                 if self.text[self.position : self.position + 1] not in _COMMAND_ENDS:
                     raise UnreadableError("a word behind `&>`, which begins a new command in sh")
@@ -366,5 +389,9 @@ class _Reader(LineReader):
                 inputs = self.inputs
                 inputs.append(self.read_required_word())
             case _:
-                self.read_required_word()
+                inputs, redirections = self.inputs, self.redirections
+                word = self.read_required_word()
+                redirections.append(f"{redirection.group()} {word.text}")
+                if word.text.startswith("<("):
+                    inputs.append(Word(word.text, is_known=False))
         return True
