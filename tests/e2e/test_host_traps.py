@@ -147,6 +147,40 @@ def test_another_script_sends_a_call_to_another_server(upstream: RecordingUpstre
     assert [(event["server"], event["decision"]) for event in proxy.events] == [("shut", "deny")]
 
 
+REWRITERS = {
+    "a body that is streamed": ("requestheaders", post("/a", DENIED)),
+    "a body that grows too large": (
+        "requestheaders",
+        post("/a", b'{"a":"' + b"x" * 5_000_000 + b'",' + DENIED[1:]),
+    ),
+    "no body": ("request", b"GET /a HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"),
+}
+
+
+@pytest.mark.parametrize("position", ["before", "after"])
+@pytest.mark.parametrize("rewriter", REWRITERS)
+def test_another_script_makes_a_call_of_what_was_none(
+    rewriter: str, position: str, upstream: RecordingUpstream, tmp_path: Path
+) -> None:
+    hook, request = REWRITERS[rewriter]
+    if rewriter == "a body that is streamed":
+        request = request.replace(b"application/json\r\n", b"application/octet-stream\r\n", 1)
+    request = request.replace(b"127.0.0.1", b"files.example", 1).replace(b"/a", b"http://files.example/a", 1)
+    script = tmp_path / "rewriter.py"
+    call = f"flow.request.method, flow.request.content = 'POST', {DENIED!r}" if hook == "request" else "pass"
+    script.write_text(
+        f"def {hook}(flow):\n    flow.request.url = {upstream.url!r}\n"
+        f"    flow.request.headers['content-type'] = 'application/json'\n    {call}\n"
+    )
+    policy = POLICY + f'servers: {{files: {{url: "{upstream.url}"}}}}\n'
+    with start_proxy(tmp_path, policy=policy, **{position: [script]}) as proxy:  # type: ignore[arg-type]
+        answer = send_raw(proxy.port, request)
+
+    assert executed(upstream) == []
+    assert answer.startswith(b"HTTP/1.1 ")
+    assert [event["decision"] for event in proxy.events] == ["deny"]
+
+
 UNJUDGED = b'{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"nobody judged it"}]}}'
 
 
