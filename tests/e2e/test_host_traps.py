@@ -507,6 +507,31 @@ def test_a_client_tries(trick: str, reverse: tuple[Proxy, RecordingUpstream]) ->
     assert answer, "the client was left without an answer"
 
 
+@pytest.mark.parametrize("launch", LAUNCHES)
+@pytest.mark.parametrize("verb", ["GET", "PUT", "POST"])
+def test_a_call_in_the_body_of_what_is_none(
+    verb: str, launch: Launch, upstream: RecordingUpstream, tmp_path: Path
+) -> None:
+    target, policy = origin(upstream), POLICY + f'servers: {{files: {{url: "{upstream.url}"}}}}\n'
+    upstream.leaves_bodies, upstream.answer = True, lambda _: Response(b"{}")
+    host = target.removeprefix("http://")
+    chunks = b"".join(b"1\r\n%c\r\n" % octet for octet in DENIED) + b"0\r\n\r\n"
+    inside = (
+        post("/mcp", b"", host=host).replace(b"Content-Length: 0", b"Transfer-Encoding: chunked") + chunks
+    )
+    request = post(f"{target}/a", inside, host=host).replace(b"application/json", b"text/plain", 1)
+    with start_proxy(tmp_path, launch=launch, policy=policy) as proxy:
+        answer = send_raw(proxy.port, request.replace(b"POST", verb.encode(), 1))
+        again = send_raw(proxy.port, post(f"{target}/mcp", ALLOWED, host=host))
+
+    assert [(request.method, request.target) for request in upstream.requests] == [
+        (verb, "/a"),
+        ("POST", "/mcp"),
+    ]
+    assert executed(upstream) == ["read_file"]
+    assert (status_of(answer), status_of(again)) == (200, 200)
+
+
 def test_a_call_after_a_refused_one_on_the_same_connection(reverse: tuple[Proxy, RecordingUpstream]) -> None:
     proxy, upstream = reverse
     upstream.requests.clear()

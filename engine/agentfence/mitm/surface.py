@@ -24,6 +24,7 @@ from agentfence.mitm.intercepting import ask_about
 from agentfence.mitm.layers import Growth
 from agentfence.mitm.requests import (
     NOT_JUDGED,
+    end_connection,
     first_value,
     head_of,
     headers_of,
@@ -116,6 +117,9 @@ class Surface(AnswerSide):
         exchange.named_host = named.decode("latin-1")
         if is_reverse(flow):
             name_server(flow.request)
+        is_unread = exchange.stage is Stage.PASSED and flow.request.raw_content != b""
+        if is_unread and self._sorter.is_of_server(flow.request.host):
+            end_connection(flow.request)
 
     def _open(self, flow: http.HTTPFlow, refusal: http.Response | None = None) -> Exchange:
         """Give a new exchange armed with `refusal`; the one that was made for this request before, if it was.

@@ -31,6 +31,7 @@ _PARAMETER = "mcp-param-"
 _FOLDED = _SINGLE | _SINGLE_OF_MCP | METHOD_OVERRIDES | {"content-encoding", "trailer"}
 
 _TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+_CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
 _SESSION_ID = re.compile(r"[\x21-\x7e]+")
 _REVISION = re.compile(r"[A-Za-z0-9._-]+")
 # Fewer spellings than `hosts` knows: a browser sends these, and a page may be served under others.
@@ -75,9 +76,12 @@ def check_host_and_origin(
 
 def _check_names(request: HttpRequest) -> HttpRefusal | None:
     seen: set[str] = set()
-    for name, _ in request.headers:
+    for name, value in request.headers:
         if not _TOKEN.fullmatch(name):
             return _refuse(400, "a header name is malformed")
+        # RFC 9112, sections 2.2 and 5.2: a CR, or a line that goes on, is another header for some servers.
+        if _CONTROL.search(value):
+            return _refuse(400, "a header value holds a control character")
         folded = fold_name(name)
         is_parameter = folded.startswith(_PARAMETER)
         if not is_parameter and folded not in _FOLDED:

@@ -127,13 +127,16 @@ class Sorter:
             return _refuse_host("the target, the SNI and the Host header must name the same server")
         return self._sort_listed(request, host, endpoints)
 
+    def is_of_server(self, host: str) -> bool:
+        """Whether a host is one of the servers', whatever its port."""
+        named = canonical_host(host)
+        return self._is_reverse or any(endpoint.host.matches(named) for endpoint in self._endpoints)
+
     def may_tunnel(self, connect_host: str, sni: str | None) -> bool:
         """Whether TLS passes undecrypted: target and SNI are one host of `tunnel`, and no server's."""
         host = canonical_host(connect_host)
         return (
-            host in self._tunnel
-            and host == canonical_host(sni or "")
-            and not any(endpoint.host.matches(host) for endpoint in self._endpoints)
+            host in self._tunnel and host == canonical_host(sni or "") and not self.is_of_server(connect_host)
         )
 
     def learn_oauth(self, metadata: Json, origin: Origin) -> None:
