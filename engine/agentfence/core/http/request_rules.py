@@ -2,6 +2,7 @@
 
 Each rule closes a way by which a server was seen to execute what a gate had read differently.
 
+- `check_values` is for whatever goes to a server's host, whether its body is judged or not.
 - `check_head` looks at the head alone, before a body is read.
 - `check_envelope` looks at the body's presence too, and is what a judged request must pass.
 - `check_host_and_origin` is for reverse mode, where the fence is what a web page may reach.
@@ -49,12 +50,28 @@ def check_envelope(request: HttpRequest, body: bytes) -> HttpRefusal | None:
     return refusal
 
 
+def check_values(request: HttpRequest) -> HttpRefusal | None:
+    """Give the refusal of a header value in which some servers find further headers.
+
+    RFC 9112, sections 2.2 and 5.2: a CR ends a line for some, and others join a line that goes on.
+    """
+    if any(_CONTROL.search(value) for _, value in request.headers):
+        return _refuse(400, "a header value holds a control character")
+    return None
+
+
 def check_head(request: HttpRequest) -> HttpRefusal | None:
     """Give the refusal for what the head alone shows; None when it is fine."""
     if request.method not in _METHODS:
         # MCP, basic/transports: messages are posted. The name is the sender's, so it is not repeated.
         return _refuse(405, "messages must be sent by POST", headers=(("Allow", "POST, GET, DELETE"),))
-    return _check_names(request) or _check_framing(request) or _check_content(request) or _check_mcp(request)
+    return (
+        check_values(request)
+        or _check_names(request)
+        or _check_framing(request)
+        or _check_content(request)
+        or _check_mcp(request)
+    )
 
 
 def check_host_and_origin(
@@ -76,12 +93,9 @@ def check_host_and_origin(
 
 def _check_names(request: HttpRequest) -> HttpRefusal | None:
     seen: set[str] = set()
-    for name, value in request.headers:
+    for name, _ in request.headers:
         if not _TOKEN.fullmatch(name):
             return _refuse(400, "a header name is malformed")
-        # RFC 9112, sections 2.2 and 5.2: a CR, or a line that goes on, is another header for some servers.
-        if _CONTROL.search(value):
-            return _refuse(400, "a header value holds a control character")
         folded = fold_name(name)
         is_parameter = folded.startswith(_PARAMETER)
         if not is_parameter and folded not in _FOLDED:
