@@ -55,7 +55,7 @@ def check_values(request: HttpRequest) -> HttpRefusal | None:
 
     RFC 9112, sections 2.2 and 5.2: a CR ends a line for some, and others join a line that goes on.
     """
-    if any(_CONTROL.search(value) for _, value in request.headers):
+    if _CONTROL.search("".join([value for _, value in request.headers])):
         return _refuse(400, "a header value holds a control character")
     return None
 
@@ -119,7 +119,14 @@ def _check_framing(request: HttpRequest) -> HttpRefusal | None:
         return _refuse(400, "Transfer-Encoding must be chunked and come without Content-Length")
     if request.trailers or values(request.headers, "trailer"):
         return _refuse(400, "trailers must not be sent")
+    # RFC 9110, section 7.6.1: a proxy in front of the server takes away what `Connection` names.
+    if any(_is_read(fold_name(option)) for option in list_members(request.headers, "connection")):
+        return _refuse(400, "Connection must not name a header that is read here")
     return None
+
+
+def _is_read(folded: str) -> bool:
+    return folded in _FOLDED or folded.startswith("mcp-")
 
 
 def _check_content(request: HttpRequest) -> HttpRefusal | None:
