@@ -181,6 +181,25 @@ def test_another_script_makes_a_call_of_what_was_none(
     assert [event["decision"] for event in proxy.events] == ["deny"]
 
 
+def test_another_script_sends_a_large_body_elsewhere(upstream: RecordingUpstream, tmp_path: Path) -> None:
+    body = b'{"a":"' + b"x" * 5_000_000 + b'"}'
+    script = tmp_path / "rewriter.py"
+    script.write_text(
+        f"def requestheaders(flow):\n    flow.request.url = '{origin(upstream)}/a'\n"
+        "    flow.request.headers['content-type'] = 'image/png'\n"
+        "def request(flow):\n    flow.request.path = '/b'  # too late, as it is streamed\n"
+    )
+    request = post("http://files.example/a", body, host="files.example").replace(
+        b"Content-Length: %d" % len(body), b"Transfer-Encoding: chunked"
+    )
+    chunked = request.replace(body, b"%x\r\n%b\r\n0\r\n\r\n" % (len(body), body))
+    with start_proxy(tmp_path, before=[script]) as proxy:
+        answer = send_raw(proxy.port, chunked)
+
+    assert status_of(answer) == 202
+    assert [(request.target, request.body) for request in upstream.requests] == [("/a", body)]
+
+
 UNJUDGED = b'{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"nobody judged it"}]}}'
 
 

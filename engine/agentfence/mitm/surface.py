@@ -296,16 +296,17 @@ class Surface(AnswerSide):
         """Say what becomes of a body over `max_body`; `beginning` is None before any of it came."""
         exchange = self._open(flow)
         self._sort_whole(flow, exchange)
-        if isinstance(exchange.sorted, Free):
+        where = exchange.sorted
+        if isinstance(where, Free) and exchange.armed is None:
             return Growth.KEEP  # streamed from its head on
-        if not isinstance(exchange.sorted, Watched):
+        if not isinstance(where, Watched | Free):
             return Growth.REFUSE
         if beginning is None:
             return Growth.KEEP
-        if (
-            prefix_shows_message(beginning, headers_of(flow.request.headers))
-            or flow.response is not exchange.armed
-        ):
+        is_message = isinstance(where, Watched) and prefix_shows_message(
+            beginning, headers_of(flow.request.headers)
+        )
+        if is_message or flow.response is not exchange.armed:
             return Growth.REFUSE
         flow.response = None
         return Growth.STREAM
