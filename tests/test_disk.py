@@ -67,6 +67,51 @@ def test_what_lies_in_a_folder_that_is_closed_cannot_be_followed(
             resolve_links(str(tmp_path / "closed" / inside))
 
 
+def test_a_circle_of_ever_longer_ways_cannot_be_followed(tmp_path: Path) -> None:
+    (tmp_path / "more").symlink_to("more/more")
+
+    with pytest.raises(OSError, match="cannot be followed"):
+        resolve_links(str(tmp_path / "more" / "x"))
+
+
+def test_many_links_in_a_row_are_followed(tmp_path: Path) -> None:
+    (tmp_path / "link0").mkdir()
+    for number in range(40):
+        (tmp_path / f"link{number + 1}").symlink_to(f"link{number}")
+
+    assert resolve_links(str(tmp_path / "link40" / "x")) == str(tmp_path / "link0" / "x")
+
+
+@pytest.mark.parametrize("place", ["shut/link", "shut/link/x", "shut/link/../../open/x", "way/x"])
+def test_a_link_where_nobody_may_look_is_not_taken_for_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str
+) -> None:
+    (tmp_path / "shut").mkdir()
+    (tmp_path / "open").mkdir()
+    (tmp_path / "shut" / "link").symlink_to("/etc")
+    (tmp_path / "way").symlink_to("shut/link")
+    look = os.lstat
+
+    def look_outside(path: str) -> os.stat_result:
+        if "/shut/" in path:
+            raise PermissionError(path)
+        return look(path)
+
+    monkeypatch.setattr(os, "lstat", look_outside)
+
+    with pytest.raises(PermissionError):
+        resolve_links(f"{tmp_path}/{place}")
+
+
+@pytest.mark.skipif(not os.path.islink("/proc/self"), reason="the system has no such link")
+@pytest.mark.parametrize("place", ["", "/x", "/../x"])
+def test_a_link_that_leads_each_process_elsewhere_cannot_be_followed(tmp_path: Path, place: str) -> None:
+    (tmp_path / "link").symlink_to("/proc/self/cwd")
+
+    with pytest.raises(OSError, match="another place"):
+        resolve_links(f"{tmp_path}/link{place}")
+
+
 # --- the quick look, where nothing on the way is a link ---
 
 PLACES = st.lists(

@@ -183,5 +183,7 @@ def _start_server(command: Sequence[str]) -> subprocess.Popen[bytes]:
 
 
 def _report(text: str) -> None:
+    if sys.stderr is None:  # without one it would be written to stdout, which is the protocol's
+        return
     with suppress(OSError):  # a closed or full stderr must not end the relay
         print(f"agentfence: {text}", file=sys.stderr, flush=True)  # noqa: T201 - stderr is for people

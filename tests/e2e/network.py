@@ -138,6 +138,8 @@ class RecordingUpstream:
     url: str
     answer: Answer
     requests: list[Request] = field(default_factory=list)
+    leaves_bodies: bool = False
+    """Whether it answers without reading a body, except at /mcp, as some handlers do."""
 
 
 @contextlib.contextmanager
@@ -177,8 +179,9 @@ class _RecordingRequestHandler(BaseHTTPRequestHandler):
 
     def _serve(self) -> None:
         headers = tuple((key, str(value)) for key, value in self.headers.items())
-        request = Request(self.command, self.path, headers, self._read_body())
         upstream: RecordingUpstream = self.server.upstream  # type: ignore[attr-defined]
+        is_left = upstream.leaves_bodies and self.path != "/mcp"
+        request = Request(self.command, self.path, headers, b"" if is_left else self._read_body())
         upstream.requests.append(request)
         self._send(upstream.answer(request))
 

@@ -147,6 +147,59 @@ def test_another_script_sends_a_call_to_another_server(upstream: RecordingUpstre
     assert [(event["server"], event["decision"]) for event in proxy.events] == [("shut", "deny")]
 
 
+REWRITERS = {
+    "a body that is streamed": ("requestheaders", post("/a", DENIED)),
+    "a body that grows too large": (
+        "requestheaders",
+        post("/a", b'{"a":"' + b"x" * 5_000_000 + b'",' + DENIED[1:]),
+    ),
+    "no body": ("request", b"GET /a HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"),
+}
+
+
+@pytest.mark.parametrize("position", ["before", "after"])
+@pytest.mark.parametrize("rewriter", REWRITERS)
+def test_another_script_makes_a_call_of_what_was_none(
+    rewriter: str, position: str, upstream: RecordingUpstream, tmp_path: Path
+) -> None:
+    hook, request = REWRITERS[rewriter]
+    if rewriter == "a body that is streamed":
+        request = request.replace(b"application/json\r\n", b"application/octet-stream\r\n", 1)
+    request = request.replace(b"127.0.0.1", b"files.example", 1).replace(b"/a", b"http://files.example/a", 1)
+    script = tmp_path / "rewriter.py"
+    call = f"flow.request.method, flow.request.content = 'POST', {DENIED!r}" if hook == "request" else "pass"
+    script.write_text(
+        f"def {hook}(flow):\n    flow.request.url = {upstream.url!r}\n"
+        f"    flow.request.headers['content-type'] = 'application/json'\n    {call}\n"
+    )
+    policy = POLICY + f'servers: {{files: {{url: "{upstream.url}"}}}}\n'
+    with start_proxy(tmp_path, policy=policy, **{position: [script]}) as proxy:  # type: ignore[arg-type]
+        answer = send_raw(proxy.port, request)
+
+    assert executed(upstream) == []
+    assert answer.startswith(b"HTTP/1.1 ")
+    assert [event["decision"] for event in proxy.events] == ["deny"]
+
+
+def test_another_script_sends_a_large_body_elsewhere(upstream: RecordingUpstream, tmp_path: Path) -> None:
+    body = b'{"a":"' + b"x" * 5_000_000 + b'"}'
+    script = tmp_path / "rewriter.py"
+    script.write_text(
+        f"def requestheaders(flow):\n    flow.request.url = '{origin(upstream)}/a'\n"
+        "    flow.request.headers['content-type'] = 'image/png'\n"
+        "def request(flow):\n    flow.request.path = '/b'  # too late, as it is streamed\n"
+    )
+    request = post("http://files.example/a", body, host="files.example").replace(
+        b"Content-Length: %d" % len(body), b"Transfer-Encoding: chunked"
+    )
+    chunked = request.replace(body, b"%x\r\n%b\r\n0\r\n\r\n" % (len(body), body))
+    with start_proxy(tmp_path, before=[script]) as proxy:
+        answer = send_raw(proxy.port, chunked)
+
+    assert status_of(answer) == 202
+    assert [(request.target, request.body) for request in upstream.requests] == [("/a", body)]
+
+
 UNJUDGED = b'{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"nobody judged it"}]}}'
 
 
@@ -471,6 +524,31 @@ def test_a_client_tries(trick: str, reverse: tuple[Proxy, RecordingUpstream]) ->
     assert "delete_file" not in executed(upstream)
     assert upstream.requests == [] or trick in ALLOWED_TO_PASS
     assert answer, "the client was left without an answer"
+
+
+@pytest.mark.parametrize("launch", LAUNCHES)
+@pytest.mark.parametrize("verb", ["GET", "PUT", "POST"])
+def test_a_call_in_the_body_of_what_is_none(
+    verb: str, launch: Launch, upstream: RecordingUpstream, tmp_path: Path
+) -> None:
+    target, policy = origin(upstream), POLICY + f'servers: {{files: {{url: "{upstream.url}"}}}}\n'
+    upstream.leaves_bodies, upstream.answer = True, lambda _: Response(b"{}")
+    host = target.removeprefix("http://")
+    chunks = b"".join(b"1\r\n%c\r\n" % octet for octet in DENIED) + b"0\r\n\r\n"
+    inside = (
+        post("/mcp", b"", host=host).replace(b"Content-Length: 0", b"Transfer-Encoding: chunked") + chunks
+    )
+    request = post(f"{target}/a", inside, host=host).replace(b"application/json", b"text/plain", 1)
+    with start_proxy(tmp_path, launch=launch, policy=policy) as proxy:
+        answer = send_raw(proxy.port, request.replace(b"POST", verb.encode(), 1))
+        again = send_raw(proxy.port, post(f"{target}/mcp", ALLOWED, host=host))
+
+    assert [(request.method, request.target) for request in upstream.requests] == [
+        (verb, "/a"),
+        ("POST", "/mcp"),
+    ]
+    assert executed(upstream) == ["read_file"]
+    assert (status_of(answer), status_of(again)) == (200, 200)
 
 
 def test_a_call_after_a_refused_one_on_the_same_connection(reverse: tuple[Proxy, RecordingUpstream]) -> None:

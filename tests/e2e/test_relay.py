@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -351,6 +352,14 @@ def test_a_log_that_can_no_longer_be_written_stops_calls(tmp_path: Path) -> None
         assert refused["error"]["data"]["agentfence"]["reason_code"] == "audit_unwritable"
         assert "result" in recovered
         assert "cannot be written" in process.stderr
+
+
+def test_without_a_stderr_nothing_lands_on_stdout(tmp_path: Path) -> None:
+    command = f"exec {shlex.join(relay(tmp_path, 'no-such-server'))} 2>&-"
+
+    ran = subprocess.run(["sh", "-c", command], capture_output=True, timeout=60, check=False)
+
+    assert (ran.returncode, ran.stdout) == (127, b"")
 
 
 def test_the_relay_imports_nothing_heavy(tmp_path: Path) -> None:

@@ -30,6 +30,9 @@ class Unlimited:
     def growth(self, flow: http.HTTPFlow, beginning: bytes | None) -> Growth:
         return Growth.KEEP
 
+    def begin_stream(self, flow: http.HTTPFlow) -> None:
+        return None
+
     def answer_instead(self, flow: http.HTTPFlow) -> None:
         return None
 

@@ -75,6 +75,10 @@ class Limits(Protocol):
         """Say what becomes of a body over `max_body`; `beginning` is None before any of it came."""
         ...
 
+    def begin_stream(self, flow: http.HTTPFlow) -> None:
+        """Make ready a head that goes to the server now, before its body is there."""
+        ...
+
     def oversize_answer(self, flow: http.HTTPFlow) -> http.Response:
         """Give the 413, with its event written."""
         ...
@@ -151,6 +155,11 @@ class FenceStream(HttpStream):
             yield from self._cut()
         else:
             yield commands.RequestWakeup(_MAX_DRAIN_SECONDS)
+
+    def start_request_stream(self) -> layer.CommandGenerator[None]:
+        """Send a head on, which nothing is asked about any more."""
+        self.limits.begin_stream(self.flow)
+        yield from super().start_request_stream()
 
     def state_drain(self, event: events.Event) -> layer.CommandGenerator[None]:
         """Read and drop what the client still sends, so that it does not miss its answer."""

@@ -85,6 +85,15 @@ def name_server(request: http.Request) -> None:
     )
 
 
+def end_connection(request: http.Request) -> None:
+    """Have the server take nothing behind this request for another one.
+
+    A server that answers without reading a body reads it as the next request, unless it is told that there
+    is none (RFC 9112, section 9.6).
+    """
+    request.headers.fields = with_field(request.headers.fields, b"connection", b"close")
+
+
 def sender_of(flow: http.HTTPFlow) -> Agent:
     """Give who sent a flow's request."""
     user = (flow.metadata.get("proxyauth") or (None,))[0]

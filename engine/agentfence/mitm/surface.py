@@ -24,6 +24,7 @@ from agentfence.mitm.intercepting import ask_about
 from agentfence.mitm.layers import Growth
 from agentfence.mitm.requests import (
     NOT_JUDGED,
+    end_connection,
     first_value,
     head_of,
     headers_of,
@@ -90,12 +91,25 @@ class Surface(AnswerSide):
             self.fence.report_failure(error)
 
     def free(self, flow: http.HTTPFlow) -> None:
-        """Stream a request that is no business of the fence, and that no other addon has answered."""
+        """Have a body streamed that is no business of the fence, and that no other addon has answered.
+
+        A request is sorted anew here, as other addons had their say about its head; one without a body is
+        sent later, after more of that, and sorted again then.
+        """
         exchange = self.exchanges.find(flow)
-        if exchange is not None and exchange.armed is None and flow.response is None:
-            exchange.stage = Stage.PASSED
-            self._send_on(flow, exchange)
+        if exchange is None or exchange.armed is not None or flow.response is not None:
+            return
+        self._sort_whole(flow, exchange)
+        if isinstance(exchange.sorted, Free):
             flow.request.stream = True
+        else:
+            flow.response = exchange.armed = json_response(503, NOT_JUDGED)
+
+    def begin_stream(self, flow: http.HTTPFlow) -> None:
+        """Make ready what goes to the server now, before its body is there."""
+        exchange = self._open(flow)
+        exchange.stage = Stage.PASSED
+        self._send_on(flow, exchange)
 
     def _send_on(self, flow: http.HTTPFlow, exchange: Exchange) -> None:
         """Make ready what goes to the server."""
@@ -103,6 +117,9 @@ class Surface(AnswerSide):
         exchange.named_host = named.decode("latin-1")
         if is_reverse(flow):
             name_server(flow.request)
+        is_unread = exchange.stage is Stage.PASSED and flow.request.raw_content != b""
+        if is_unread and self._sorter.is_of_server(flow.request.host):
+            end_connection(flow.request)
 
     def _open(self, flow: http.HTTPFlow, refusal: http.Response | None = None) -> Exchange:
         """Give a new exchange armed with `refusal`; the one that was made for this request before, if it was.
@@ -130,9 +147,10 @@ class Surface(AnswerSide):
 
     def _basis(self, flow: http.HTTPFlow, before: Basis | None = None) -> Basis:
         """Give what a request is sorted by; what is as it was `before` is not read again."""
-        head, has_body = head_of(flow.request), bool(flow.request.raw_content)
-        is_same = before is not None and before.head == head and before.request.has_body == has_body
-        request = before.request if before is not None and is_same else request_of(flow)
+        head, body = head_of(flow.request), flow.request.raw_content
+        request = None if before is None or before.head != head else before.request
+        if request is None or (body is not None and request.has_body != bool(body)):
+            request = request_of(flow)
         return Basis(head, request, flow.client_conn.sni, self._sorter, self._sorter.lessons)
 
     def _conversation(self, flow: http.HTTPFlow, where: Sorted, agent: Agent) -> Conversation:
@@ -277,20 +295,20 @@ class Surface(AnswerSide):
     def growth(self, flow: http.HTTPFlow, beginning: bytes | None) -> Growth:
         """Say what becomes of a body over `max_body`; `beginning` is None before any of it came."""
         exchange = self._open(flow)
-        if isinstance(exchange.sorted, Free):
+        self._sort_whole(flow, exchange)
+        where = exchange.sorted
+        if isinstance(where, Free) and exchange.armed is None:
             return Growth.KEEP  # streamed from its head on
-        if not isinstance(exchange.sorted, Watched):
+        if not isinstance(where, Watched | Free):
             return Growth.REFUSE
         if beginning is None:
             return Growth.KEEP
-        if (
-            prefix_shows_message(beginning, headers_of(flow.request.headers))
-            or flow.response is not exchange.armed
-        ):
+        is_message = isinstance(where, Watched) and prefix_shows_message(
+            beginning, headers_of(flow.request.headers)
+        )
+        if is_message or flow.response is not exchange.armed:
             return Growth.REFUSE
         flow.response = None
-        exchange.stage = Stage.PASSED
-        self._send_on(flow, exchange)
         return Growth.STREAM
 
     def oversize_answer(self, flow: http.HTTPFlow) -> http.Response:

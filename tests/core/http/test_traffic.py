@@ -195,6 +195,17 @@ def test_tls_is_tunnelled_only_where_both_names_are_a_host_of_the_list(host, sni
     assert sorter().may_tunnel(host, sni) is expected
 
 
+@pytest.mark.parametrize(
+    ("host", "expected"),
+    [("mcp.example.com", True), ("MCP.example.com.", True), ("api.example.net", False), ("", False)],
+)
+def test_a_host_is_a_servers_by_any_of_its_spellings(host, expected):
+    servers = (Server("files", url="https://mcp.example.com/mcp"),)
+
+    assert Sorter(servers).is_of_server(host) is expected
+    assert Sorter(servers, reverse=True).is_of_server(host) is True
+
+
 def test_nothing_is_tunnelled_by_default():
     assert Sorter([]).may_tunnel("pinned.example", "pinned.example") is False
 

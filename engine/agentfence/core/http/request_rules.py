@@ -2,6 +2,7 @@
 
 Each rule closes a way by which a server was seen to execute what a gate had read differently.
 
+- `check_values` is for whatever goes to a server's host, whether its body is judged or not.
 - `check_head` looks at the head alone, before a body is read.
 - `check_envelope` looks at the body's presence too, and is what a judged request must pass.
 - `check_host_and_origin` is for reverse mode, where the fence is what a web page may reach.
@@ -31,6 +32,7 @@ _PARAMETER = "mcp-param-"
 _FOLDED = _SINGLE | _SINGLE_OF_MCP | METHOD_OVERRIDES | {"content-encoding", "trailer"}
 
 _TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+_CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
 _SESSION_ID = re.compile(r"[\x21-\x7e]+")
 _REVISION = re.compile(r"[A-Za-z0-9._-]+")
 # Fewer spellings than `hosts` knows: a browser sends these, and a page may be served under others.
@@ -48,12 +50,28 @@ def check_envelope(request: HttpRequest, body: bytes) -> HttpRefusal | None:
     return refusal
 
 
+def check_values(request: HttpRequest) -> HttpRefusal | None:
+    """Give the refusal of a header value in which some servers find further headers.
+
+    RFC 9112, sections 2.2 and 5.2: a CR ends a line for some, and others join a line that goes on.
+    """
+    if _CONTROL.search("".join([value for _, value in request.headers])):
+        return _refuse(400, "a header value holds a control character")
+    return None
+
+
 def check_head(request: HttpRequest) -> HttpRefusal | None:
     """Give the refusal for what the head alone shows; None when it is fine."""
     if request.method not in _METHODS:
         # MCP, basic/transports: messages are posted. The name is the sender's, so it is not repeated.
         return _refuse(405, "messages must be sent by POST", headers=(("Allow", "POST, GET, DELETE"),))
-    return _check_names(request) or _check_framing(request) or _check_content(request) or _check_mcp(request)
+    return (
+        check_values(request)
+        or _check_names(request)
+        or _check_framing(request)
+        or _check_content(request)
+        or _check_mcp(request)
+    )
 
 
 def check_host_and_origin(
@@ -101,7 +119,14 @@ def _check_framing(request: HttpRequest) -> HttpRefusal | None:
         return _refuse(400, "Transfer-Encoding must be chunked and come without Content-Length")
     if request.trailers or values(request.headers, "trailer"):
         return _refuse(400, "trailers must not be sent")
+    # RFC 9110, section 7.6.1: a proxy in front of the server takes away what `Connection` names.
+    if any(_is_read(fold_name(option)) for option in list_members(request.headers, "connection")):
+        return _refuse(400, "Connection must not name a header that is read here")
     return None
+
+
+def _is_read(folded: str) -> bool:
+    return folded in _FOLDED or folded.startswith("mcp-")
 
 
 def _check_content(request: HttpRequest) -> HttpRefusal | None:

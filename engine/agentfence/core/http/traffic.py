@@ -27,7 +27,7 @@ from agentfence.core.http.message import (
 )
 from agentfence.core.http.oauth import Exchange, OAuthEndpoints
 from agentfence.core.http.paths import path_readings
-from agentfence.core.http.request_rules import check_host_and_origin
+from agentfence.core.http.request_rules import check_host_and_origin, check_values
 from agentfence.core.http.sse_endpoints import EndpointPaths
 from agentfence.core.jsonrpc import INVALID_REQUEST
 from agentfence.core.policy.model import Unlisted
@@ -125,15 +125,19 @@ class Sorter:
             return self._sort_unlisted(request)
         if host is None or names != {host} or not _has_port(request):
             return _refuse_host("the target, the SNI and the Host header must name the same server")
-        return self._sort_listed(request, host, endpoints)
+        refusal = check_values(request)
+        return Refused(refusal) if refusal is not None else self._sort_listed(request, host, endpoints)
+
+    def is_of_server(self, host: str) -> bool:
+        """Whether a host is one of the servers', whatever its port."""
+        named = canonical_host(host)
+        return self._is_reverse or any(endpoint.host.matches(named) for endpoint in self._endpoints)
 
     def may_tunnel(self, connect_host: str, sni: str | None) -> bool:
         """Whether TLS passes undecrypted: target and SNI are one host of `tunnel`, and no server's."""
         host = canonical_host(connect_host)
         return (
-            host in self._tunnel
-            and host == canonical_host(sni or "")
-            and not any(endpoint.host.matches(host) for endpoint in self._endpoints)
+            host in self._tunnel and host == canonical_host(sni or "") and not self.is_of_server(connect_host)
         )
 
     def learn_oauth(self, metadata: Json, origin: Origin) -> None:
@@ -147,7 +151,7 @@ class Sorter:
         self.announced.learn(canonical_host(host) or "", port, target)
 
     def _sort_reverse(self, request: HttpRequest) -> Sorted:
-        refusal = check_host_and_origin(request, *self._allowed)
+        refusal = check_host_and_origin(request, *self._allowed) or check_values(request)
         if refusal is not None:
             return Refused(refusal)
         if request.authority:
