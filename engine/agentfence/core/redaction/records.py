@@ -62,9 +62,18 @@ _PROGRAMS = frozenset(
         "mc",
         "doctl",
         "xfreerdp",
+        "rabbitmqctl",
+        "redis-cli",
+        "wpa_passphrase",
+        "snyk",
+        "dotnet",
+        "db2",
     )
 )
 """Programs that take a secret without an option."""
+_PROGRAM_MEMBERS = ("command", "cmd", "program", "executable")
+_ARGUMENT_MEMBERS = frozenset({"args", "arguments", "argv"})
+"""Where tools take a command and its words apart: `{"command": "mysql", "args": ["-p…"]}`."""
 _FIELD_WORDS = late_regex(r"(?i)\b(?:form|text|input|entry)?[ _-]?(?:field|box|input|textbox)s?\b")
 _JWK_MEMBERS = frozenset({"d", "p", "q", "dp", "dq", "qi", "k"})
 _PRIVATE_KEY = SecretName("private-key")
@@ -122,17 +131,20 @@ class Record:
             return
         self.texts.extend(value)
         rule = self._rule_of_members(value, secret)
+        program = _program(value)
         for key, member in value.items():
             its_secret = rule(key)
-            if its_secret is None and isinstance(member, str):
+            if program and key in _ARGUMENT_MEMBERS and isinstance(member, list):
+                self._read_list(member, its_secret, depth, program)
+            elif its_secret is None and isinstance(member, str):
                 self.texts.append(member)  # most members are this: no call for them
             else:
                 self.read(member, its_secret, depth)
 
-    def _read_list(self, value: list[Json], secret: SecretName | None, depth: int) -> None:
+    def _read_list(self, value: list[Json], secret: SecretName | None, depth: int, program: str = "") -> None:
         if not self._work.spend(_COST_OF_A_CONTAINER + len(value) // _MEMBERS_A_MICROSECOND):
             return
-        words = command_line(value)
+        words = command_line([program, *value] if program else value)
         if words:
             self.texts.append(" ".join(words))
         for item, its_secret in zip(value, self._secrets_of_items(value, secret), strict=False):
@@ -199,6 +211,7 @@ class Record:
         self, value: dict[str, Json], rewriting: Rewriting, secret: SecretName | None, depth: int
     ) -> dict[str, Json]:
         rule = self._rule_of_members(value, secret)
+        program = _program(value)
         written: dict[str, Json] = {}
         alike: dict[str, int] = {}
         for key, member in value.items():
@@ -209,16 +222,26 @@ class Record:
             secret = rule(key)
             if shown != key:  # what is left of the key may be a name of its own
                 secret = _stricter(secret, rule(shown))
-            written[shown] = self.write(member, rewriting, secret, depth + 1)
+            if program and key in _ARGUMENT_MEMBERS and isinstance(member, list) and depth + 1 < _DEEPEST:
+                written[shown] = self._write_list(member, rewriting, secret, depth + 1, program)
+            else:
+                written[shown] = self.write(member, rewriting, secret, depth + 1)
             if shown != key and not isinstance(member, (dict, list)):
                 written[shown] = self.write(written[shown], rewriting, rule(shown), depth + 1)
         return written
 
     def _write_list(
-        self, value: list[Json], rewriting: Rewriting, secret: SecretName | None, depth: int
+        self,
+        value: list[Json],
+        rewriting: Rewriting,
+        secret: SecretName | None,
+        depth: int,
+        program: str = "",
     ) -> list[Json]:
-        words = command_line(value)
+        words = command_line([program, *value] if program else value)
         items: list[Json] = [*rewriting.command_line(words)] if words else value
+        if words and program:
+            del items[0]
         secrets = self._secrets_of_items(value, secret)
         return [
             self.write(item, rewriting, its, depth + 1) for item, its in zip(items, secrets, strict=False)
@@ -280,6 +303,13 @@ def members_tell(value: dict[str, Json]) -> bool:
     if not _TELLING_MEMBERS.isdisjoint(value):
         return True
     return "content" in value and any(name in value for name in _NAME_MEMBERS)
+
+
+def _program(value: dict[str, Json]) -> str:
+    """Give the program whose words another member holds; nothing where none does."""
+    if _ARGUMENT_MEMBERS.isdisjoint(value):
+        return ""
+    return next((name for member in _PROGRAM_MEMBERS if isinstance(name := value.get(member), str)), "")
 
 
 def _stricter(first: SecretName | None, second: SecretName | None) -> SecretName | None:
