@@ -37,7 +37,7 @@ ONLY_AS_VALUES = {
     "shape-browser-type",
     "shape-selenium",
     "shape-xpath",
-} | {"shape-otp-field"}
+} | {"shape-otp-field", "form-p-u-ssword"}
 """Those that only the value itself gives away, and not its JSON text: the bytes of a key are no word, or it is
 the shape of an object that tells."""
 TEXT_DRESSES: dict[str, Callable[[str], str]] = {
