@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 FOREIGN = "|".join(sorted({*vocabulary.STEMS.split()}, key=len, reverse=True)).encode()
 """Words of other languages, as an expression for RE2."""
 _CERTAIN = (
-    rb"(?:github|gitlab|gh|azure|devops)[_-]?pat|"
+    rb"(?:basic|http|proxy)_?auth|userpwd|(?:github|gitlab|gh|azure|devops)[_-]?pat|"
     rb"pass|pwd|secret|token|cred|cookie|jwt|psk|bearer|mnemonic|community|verifier|assertion|authori[sz]ation"
     rb"|(?:api|access|private|secret|encryption|decryption|signing|master|account|shared|auth|session|service|license"
     rb"|deploy|ssh|ssl|tls|storage|subscription|functions|app|application|client|consumer|wpa|wep|wifi|hmac|aes"
@@ -80,11 +80,17 @@ _ATTRIBUTES = rb"""(?:\s[A-Za-z_:.-]+=\f*(?:"[^"<>]*"|'[^'<>]*'))*\s*>"""
 _ATTRIBUTE = rb"""["']\s+(?:[A-Za-z-]{1,20}=["'][^"'<>]{0,80}["']\s+){0,4}(?:value|content)="""
 """What stands in HTML and XML between a name that is an attribute and its value."""
 
+_TAG = rb"</?(?:b|i|em|strong|code|kbd|tt|pre|t[dhr]|d[dt]|p|br|span|div|li|value|name|string|data)\b"
+"""What may stand between a name and its value in HTML and XML."""
+_FILLED = (
+    rb"""["'\])\f\\]{1,8}\.(?:fill|type|send_?[kK]eys|set_?[vV]alue|pressSequentially|value\s*=)\s*\(?"""
+)
+"""What types into the field that a script has found by its name."""
 _FORMS = (
     NAMED
     + rb"(?:"
     + _SIGN
-    + rb"""|["'`\f]{0,9}\s*[,;]?[\s"']*[Vv]alue[\f"']*\s*[:=]|</key>|["']>|"""
+    + rb"""|["'`\f]{0,9}\s*[,;]?[\s"']*[Vv]alue[\f"']*\s*[:=]|</key>|["'](?:\s[^<>]*)?>|"""
     + _ATTRIBUTES
     + rb"|"
     + _ATTRIBUTE
@@ -95,12 +101,15 @@ _FORMS = (
     + rb")"
     + _NAME_REST
     + rb"""(?:\s+(?:is|was|ist|lautet|est|es)[\s:]|(?:[ \t|]+|\r?\n)["'`]?[^\s"'`=:,]*[0-9]|[ \t]+'"""
+    + rb"""|\s+(?:is\s+generated\s+|generated\s+|set\s+)?for\s+[^\s:]+:\s"""
     + rb"""|\s+(?:(?:has\sbeen|changed|set|reset|updated|rotated)\s+)*(?:to|from)\s"""
     + rb"""|[ \t]*[-=]>[ \t]|[ \t]+\xe2\x86\x92[ \t]|[ \t]+(?:-|\xe2\x80[\x93\x94])[ \t]"""
     + rb"""|:?\*{1,2}:?[ \t]|'s[ \t]"""
     + rb"""|\s+(?i:(?:not\s+)?i?like|<>|(?:not\s+)?in\s*\()\s*[Nn]?')""",
     rb"-[A-Za-z0-9-]*" + NAMED + rb"""["'\f]*,?\s+["']?[^\s"'-]""",
-    NAMED + rb"""\\*["'],\s*\\*["']""",
+    NAMED + rb"""\]?\\*["'],\s*\\*["']""",
+    NAMED + _FILLED,
+    NAMED + rb":?(?:\s*" + _TAG + rb"[^<>]*>:?\s*)+[^<>\s]*[0-9]",
     _SETTING + rb"""\(\f?["'`]""",
 )
 ASSIGNED = named_once(_FORMS)
@@ -124,23 +133,30 @@ _SPACED_NAME = re.compile(
 )
 _FORM = re.compile(
     rb"""
-      (?P<sign>(?:\[(?:[1-9][0-9]+)?\]|[ ]\*?string(?=[ ]?=))?[\f"'`\]]{0,9}[ \t\f]*+[?!+]?
-        (?:=>|:=|=(?!=)|:(?!:|//|\?|\*{1,2}\s))[ \t\f]*+)
+      (?P<tagged>(?!</key>):?(?:\s*+"""
+    + _TAG
+    + rb"""[^<>]{0,80}+>:?\s*+){1,4}+(?=[^<>\s]))
+    | (?P<sign>(?:\[(?:[1-9][0-9]+)?\]|[ ]\*?string(?=[ ]?=))?[\f"'`\]]{0,9}[ \t\f]*+[?!+]?
+        (?:=>|:=|=(?!=)|::(?=[ \t])|:(?!:|//|\?|\*{1,2}\s))[ \t\f]*+)
     | (?P<compare>[\f"'`\]]{0,9}[ \t]*+(?:[=!]==?|<>|(?i:(?:not\s++)?i?like\b|(?:not\s++)?in\s*+\())[ \t\f]*+
         (?=[bBrRfFuUNn]{0,2}["'`]))
     | (?P<pair>["'`\f]{0,9}\s*+[,;]?[\s"']*+[Vv]alue[\f"']*+\s*+[:=][ \t\f]*+)   # name: PASSWORD, value: x
     | (?P<attribute>"""
     + _ATTRIBUTE
     + rb""")
-    | (?P<argument>\f*+["'`],\s*+(?=["'`]))
+    | (?P<argument>\]?\f*+["'`],\s*+(?=\f*["'`]))
+    | (?P<filled>"""
+    + _FILLED
+    + rb"""(?=\f*["'`]))
     | (?P<call>\((?=\f*["'`]))
-    | (?P<content>["']>(?:\s*+<[Vv]alue>)?)
+    | (?P<content>["'](?:\s[^<>\n]{0,80})?>(?:\s*+<[Vv]alue>)?)
     | (?P<element></key>\s*+<(?:string|data)>
         |(?P<attributes>(?:\s[A-Za-z_:.-]{1,40}+=\f*(?:"[^"<>]{0,200}+"|'[^'<>]{0,200}+')){1,9}+)?\s*+>)
     | (?P<changed>\s++from\s++)
     | (?P<told>\s++(?:(?:(?:is|was|has[ ]been)\s++(?:now\s++)?)?
         (?:changed|set|reset|updated|rotated)\s++)?to:?\s++)
-    | (?P<prose>\s++(?:is|was|ist|lautet|est|es):?\s++
+    | (?P<prose>\s++(?:is\s++generated\s++|generated\s++|set\s++)?for\s++[^\s:]{1,60}+:\s++
+        |\s++(?:is|was|ist|lautet|est|es):?\s++
         |:?\*{1,2}:?[ \t]++|[ \t]*+[-=]>[ \t]++|[ \t]++(?:-|\xe2(?:\x80[\x93\x94]|\x86\x92))[ \t]++|'s[ \t]++)
     | (?P<below>\r?\n)
     | (?P<blank>[ \t|]++)
@@ -175,6 +191,8 @@ _SETTER = re.compile(
     rb"(?:[A-Za-z0-9]*[._-])*(?i:set|with|use)[A-Z_]|[A-Za-z0-9_.]*\.(?i:secret|token|api_?key)\Z"
     rb"|(?:[A-Za-z0-9_.]*\.)?(?i:passw(?:or)?d|pwd)\Z"
 )
+_FIRST_ARGUMENT = re.compile(rb"""\(\s*\f*["'`][^"'`\n\f]{0,30}\Z""")
+_TAGGED = re.compile(rb"""([^\s"'`<>,;]{6,200})[ \t]*(?=<|\r?\n|\Z)""")
 _DEFINING = re.compile(rb"""\bdefine\(\s*["']\Z""")
 _CHANGING = re.compile(rb"(?i:\b(?:set|change|reset|update|rotate|make)\b[^.\n]*)\Z")
 _CHANGED_TO = re.compile(rb"""["'`]?\s++to\s++(?:["'`])?([^\s"'`<>,;]{6,200})(?![\x80-\xbf])""")
@@ -245,9 +263,16 @@ class Assignments:
         if form is None:
             return None
         match form.lastgroup:
+            case "tagged" if secret.proof is not Proof.NONE or text[start - 1 : start] == b"<":
+                return None
+            case "tagged":
+                tagged = _TAGGED.match(text, form.end())
+                return (
+                    Reading((tagged.span(1),), tagged.end()) if tagged and looks_chosen(tagged[1]) else None
+                )
             case "element":
                 return _read_element(text, start, form, secret)
-            case "content" | "argument" | "call" | "attribute":
+            case "content" | "argument" | "call" | "attribute" | "filled":
                 return _read_markup(text, start, end, form)
             case "blank" if not _LAST_WORD.search(text, start, end) or _is_handled(text, start, secret):
                 return None
@@ -358,7 +383,7 @@ def _read_markup(text: bytes, start: int, end: int, form: re.Match[bytes]) -> Re
     """Give the value that markup or a call puts to a name: one that looks like a secret."""
     before = text[max(0, start - _LONGEST_LEAD) : start]
     match form.lastgroup:
-        case "argument" if not before[:-1].rstrip(b"\f ").endswith(b"("):
+        case "argument" if not _FIRST_ARGUMENT.search(before):
             return None
         case "argument" if _DEFINING.search(before) and not is_honest(text, form.end()):
             return read_quoted(text, form.end())

@@ -296,6 +296,11 @@ TOKENS = (
     Kind("age-key", rb"AGE-SECRET-KEY-1", rb"[A-Z0-9]{20,}"),
     Kind("password-hash", rb"\$2[abxy]?\$[0-9]{2}\$", rb"[./A-Za-z0-9]{40,}"),
     Kind("password-hash", rb"\$(?:1|5|6|y|7|apr1|argon2id?|argon2d)\$", rb"[./A-Za-z0-9$,=+]{20,}"),
+    Kind(
+        "password-hash",
+        rb"\{(?:S?SHA(?:224|256|384|512)?|S?MD5|CRYPT|PBKDF2[A-Z0-9-]*)\}",
+        rb"[A-Za-z0-9+/=$.]{16,}",
+    ),
     # Forms rather than services
     Kind("private-key", rb"b3BlbnNzaC1rZXktdjE", rb"[A-Za-z0-9+/=]{40,}"),
     Kind(
@@ -378,6 +383,29 @@ INTRODUCED = (
         whole=True,
     ),
     Kind("dsn-password", rb"[^\s@/:]+", before=rb":", after=rb"@(?:tcp|unix)\(", whole=True),
+    Kind(
+        "dsn-password",
+        rb"""[^\s@/:"'\\]+""",
+        before=rb"[A-Za-z0-9_]:",
+        after=rb"@/[A-Za-z]",
+        check=looks_chosen,
+        whole=True,
+    ),
+    Kind("psk", rb"""[^"\n\\]+""", before=rb"""\b(?:PSK|EAP|XAUTH)\s+\\*\"""", whole=True),
+    Kind(
+        "password",
+        rb"""[^\s"'\\]+""",
+        before=rb"\[[A-Za-z0-9.-]+(?:\.[A-Za-z]+\]|\]:[0-9]+)\s+[^\s:]+:",
+        check=looks_chosen,
+        whole=True,
+    ),
+    Kind(
+        "url-password",
+        rb"""[^\s/:@"'\\]+""",
+        before=rb"""(?i:proxy)["'\s:=\\]+[A-Za-z0-9._-]+:""",
+        after=rb"@",
+        whole=True,
+    ),
     Kind("dsn-password", rb"[^\s@/]+", before=rb"jdbc:oracle:[a-z]+:[^\s@/:]+/", after=rb"@", whole=True),
     Kind(
         "oauth-code",

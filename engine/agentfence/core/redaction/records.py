@@ -39,7 +39,7 @@ _TOO_DEEP = "[REDACTED:too-deep]"
 _LONGEST_COMMAND_LINE = 256
 _SMALLEST_CARD = 10**12
 _LARGEST_NUMBER = 10**300
-_NAME_MEMBERS = ("name", "key", "Name", "Key", "header", "variable", "field")
+_NAME_MEMBERS = ("name", "key", "Name", "Key", "header", "variable", "field", "label", "Label")
 _VALUE_MEMBERS = frozenset({"value", "Value", "val"})
 _FIELD_MEMBERS = ("selector", "element", "locator", "xpath", "target")
 """What tools for browsers and screens call the field that they type into."""
@@ -136,6 +136,8 @@ class Record:
             its_secret = rule(key)
             if program and key in _ARGUMENT_MEMBERS and isinstance(member, list):
                 self._read_list(member, its_secret, depth, program)
+            elif program and key in _ARGUMENT_MEMBERS and isinstance(member, str):
+                self.texts += (member, f"{program} {member}")
             elif its_secret is None and isinstance(member, str):
                 self.texts.append(member)  # most members are this: no call for them
             else:
@@ -224,6 +226,10 @@ class Record:
                 secret = _stricter(secret, rule(shown))
             if program and key in _ARGUMENT_MEMBERS and isinstance(member, list) and depth + 1 < _DEEPEST:
                 written[shown] = self._write_list(member, rewriting, secret, depth + 1, program)
+            elif program and key in _ARGUMENT_MEMBERS and isinstance(member, str):
+                line = rewriting.text(f"{program} {member}")
+                is_told = line.startswith(f"{program} ")
+                written[shown] = line.removeprefix(f"{program} ") if is_told else rewriting.text(member)
             else:
                 written[shown] = self.write(member, rewriting, secret, depth + 1)
             if shown != key and not isinstance(member, (dict, list)):
@@ -300,7 +306,7 @@ class Record:
 
 def members_tell(value: dict[str, Json]) -> bool:
     """Whether members of an object may say what another one is."""
-    if not _TELLING_MEMBERS.isdisjoint(value):
+    if not _TELLING_MEMBERS.isdisjoint(value) or _program(value):
         return True
     return "content" in value and any(name in value for name in _NAME_MEMBERS)
 

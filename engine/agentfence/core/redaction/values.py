@@ -60,6 +60,7 @@ _HONEST = re.compile(
             rb"(?:config|cfg|conf|settings|self|this|env|options|opts|props|state|ctx|context|args|params|request|req"
             rb"|data|form|body|creds|credentials|secrets|vars?|local|module|values|Values)"
             rb"(?:\.[A-Za-z_][A-Za-z0-9_]{0,60}+){1,6}+" + _END,
+            rb"(?:\$[0-9]{1,2}|\?)" + _END,  # a parameter of SQL
             rb"<[A-Za-z][A-Za-z0-9_ .-]{0,40}>",  # to be filled in
             rb"\([A-Z][A-Za-z]{2,20}-[A-Z]",  # a call of PowerShell
             rb"!(?:secret|Ref|Sub|GetAtt|vault|env|ENV) ",  # tags of YAML

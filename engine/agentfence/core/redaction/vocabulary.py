@@ -27,6 +27,7 @@ account wifi ldap bind app api svc service my ssh sudo become vault keystore tru
 """
 """Words before `pass` that make it a password."""
 PASSWORDS = """
+requirepass masterauth
 contraseña lösenord losenord adgangskode salasana passord hasło jelszó jelszo şifre lozinka slaptažodis
 slaptazodis пароль סיסמה סיסמא κωδικός/πρόσβασης 密码 密碼 口令 パスワード 暗証番号 비밀번호 패스워드 암호
 palavra/passe parola/d/ordine kata/sandi mật/khẩu mat/khau كلمة/المرور كلمة/السر รหัสผ่าน
@@ -46,7 +47,7 @@ DIGITS = """
 pin pins pin/code otp totp mfa mfa/code fa/code cvv cvc csc ssn card/number one/time/code one/time/pin
 two/factor/code social/security/number
 """
-CHOSEN = "pass pw"
+CHOSEN = "pass pw basic/auth http/auth proxy/auth userpwd"
 RANDOM = """
 key keys auth sig signature session sid tokens secret/id hapikey appid authentication ticket
 assertion dpop pat
