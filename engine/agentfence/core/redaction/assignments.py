@@ -80,7 +80,7 @@ _ATTRIBUTES = rb"""(?:\s[A-Za-z_:.-]+=\f*(?:"[^"<>]*"|'[^'<>]*'))*\s*>"""
 _ATTRIBUTE = rb"""["']\s+(?:[A-Za-z-]{1,20}=["'][^"'<>]{0,80}["']\s+){0,4}(?:value|content)="""
 """What stands in HTML and XML between a name that is an attribute and its value."""
 
-_TAG = rb"</?(?:b|i|em|strong|code|kbd|tt|pre|t[dhr]|d[dt]|p|br|span|div|li|value|name|string|data)\b"
+_MARKUP = rb"</?(?:b|i|em|strong|code|kbd|tt|pre|t[dhr]|d[dt]|p|br|span|div|li|value|name|string|data)\b"
 """What may stand between a name and its value in HTML and XML."""
 _FILLED = (
     rb"""["'\])\f\\]{1,8}\.(?:fill|type|send_?[kK]eys|set_?[vV]alue|pressSequentially|value\s*=)\s*\(?"""
@@ -108,8 +108,9 @@ _FORMS = (
     + rb"""|\s+(?i:(?:not\s+)?i?like|<>|(?:not\s+)?in\s*\()\s*[Nn]?')""",
     rb"-[A-Za-z0-9-]*" + NAMED + rb"""["'\f]*,?\s+["']?[^\s"'-]""",
     NAMED + rb"""\]?\\*["'],\s*\\*["']""",
+    NAMED + rb"""\\*["']\s*\]""",  # the last name of a list: what JSON has beside it tells the rest
     NAMED + _FILLED,
-    NAMED + rb":?(?:\s*" + _TAG + rb"[^<>]*>:?\s*)+[^<>\s]*[0-9]",
+    NAMED + rb":?(?:\s*" + _MARKUP + rb"[^<>]*>:?\s*)+[^<>\s]*[0-9]",
     _SETTING + rb"""\(\f?["'`]""",
 )
 ASSIGNED = named_once(_FORMS)
@@ -134,7 +135,7 @@ _SPACED_NAME = re.compile(
 _FORM = re.compile(
     rb"""
       (?P<tagged>(?!</key>):?(?:\s*+"""
-    + _TAG
+    + _MARKUP
     + rb"""[^<>]{0,80}+>:?\s*+){1,4}+(?=[^<>\s]))
     | (?P<sign>(?:\[(?:[1-9][0-9]+)?\]|[ ]\*?string(?=[ ]?=))?[\f"'`\]]{0,9}[ \t\f]*+[?!+]?
         (?:=>|:=|=(?!=)|::(?=[ \t])|:(?!:|//|\?|\*{1,2}\s))[ \t\f]*+)

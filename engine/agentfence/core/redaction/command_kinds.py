@@ -13,7 +13,7 @@ from agentfence.core.redaction.kinds import Kind
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_OPTION = rb"""[^\n|;]*?[\s"']"""
+OPTION = rb"""[^\n|;]*?[\s"']"""
 """What may stand between a command and its option."""
 _ARGUMENT = rb"""[^\s'"\x01]+"""
 """No byte of what was found before: so the next option of the same command is found too."""
@@ -33,12 +33,12 @@ def _is_chosen_word(word: bytes) -> bool:
 
 
 COMMANDS = (
-    _on_command_line(rb"\bsshpass\b" + _OPTION + rb"""-p["', =\\]{0,30}"""),
+    _on_command_line(rb"\bsshpass\b" + OPTION + rb"""-p["', =\\]{0,30}"""),
     Kind(
         "password",
         rb"""[^\s"':\x01]+""",
         before=rb"\b(?:curl|wget|https?|xhs?)\b"
-        + _OPTION
+        + OPTION
         + rb"""(?:(?:-[A-Za-z]{0,8}[uUa]|--user|--proxy-user|--auth)["', =\\]{0,30}[^\s:"'/]+:"""
         + rb"""|(?:-E|--cert)["', =\\]{1,30}[^\s:"']+:|-b["', =\\]{0,30}[A-Za-z0-9_.-]+=)""",
         check=is_given,
@@ -46,17 +46,17 @@ COMMANDS = (
     ),
     _on_command_line(
         rb"\b(?:cqlsh|snowsql|twine|user(?:add|mod)|mongo(?:sh|dump|restore|import|export)?|(?:docker|podman|helm|az|oc)\b[^\n|;]*?\blogin)\b"
-        + _OPTION
+        + OPTION
         + rb"""-p["', =\\]{1,30}"""
     ),
-    _on_command_line(rb"\b(?:mysql(?:dump|admin)?|mariadb)\b" + _OPTION + rb"""-p["']?"""),
+    _on_command_line(rb"\b(?:mysql(?:dump|admin)?|mariadb)\b" + OPTION + rb"""-p["']?"""),
     _on_command_line(
         rb"\b(?:sqlcmd|bcp|isql|mosquitto_(?:pub|sub|rr)|zip|unzip|zipcloak)\b"
-        + _OPTION
+        + OPTION
         + rb"""-P["',\s]{0,30}"""
     ),
-    _on_command_line(rb"\b(?:ldap[a-z]{3,8}|vsql)\b" + _OPTION + rb"-[was]" + _NEXT),
-    _on_command_line(rb"\bopenssl\s+(?:enc|dgst|mac)\b" + _OPTION + rb"-(?:k|hmac)" + _NEXT),
+    _on_command_line(rb"\b(?:ldap[a-z]{3,8}|vsql)\b" + OPTION + rb"-[was]" + _NEXT),
+    _on_command_line(rb"\bopenssl\s+(?:enc|dgst|mac)\b" + OPTION + rb"-(?:k|hmac)" + _NEXT),
     _on_command_line(
         rb"\bopenssl"
         + _NEXT
@@ -65,7 +65,7 @@ COMMANDS = (
         + rb"-(?:(?:salt|in)\s+[^\s-]\S*|[A-Za-z0-9]+))*"
         + _NEXT
     ),
-    _on_command_line(rb"\b(?:7z[ar]?|rar|unrar)\b" + _OPTION + rb"""-h?p["']?"""),
+    _on_command_line(rb"\b(?:7z[ar]?|rar|unrar)\b" + OPTION + rb"""-h?p["']?"""),
     _on_command_line(
         rb"\bhtpasswd\b(?:"
         + _NEXT
@@ -80,9 +80,9 @@ COMMANDS = (
         + rb"""[^\s"',-][^\s"',]*"""
         + _NEXT
     ),
-    _on_command_line(rb"\blftp\b" + _OPTION + rb"""-u["',\s]{0,30}[^\s,"']+,"""),
+    _on_command_line(rb"\blftp\b" + OPTION + rb"""-u["',\s]{0,30}[^\s,"']+,"""),
     _on_command_line(
-        rb"\b(?:smbclient|rpcclient|smbmap|wmic)\b" + _OPTION + rb"""-U["',\s]{0,30}[^\s%"']+%"""
+        rb"\b(?:smbclient|rpcclient|smbmap|wmic)\b" + OPTION + rb"""-U["',\s]{0,30}[^\s%"']+%"""
     ),
     Kind(
         "password",
@@ -149,24 +149,24 @@ COMMANDS = (
     ),
     _on_command_line(
         rb"\b(?:rabbitmqctl|rabbitmqctl\.bat)\b"
-        + _OPTION
+        + OPTION
         + rb"(?:add_user|change_password|authenticate_user)"
         + _NEXT
         + rb"""[^\s"',]+"""
         + _NEXT
     ),
-    _on_command_line(rb"\bsnmp[a-z]{2,9}\b" + _OPTION + rb"-[AXc]" + _NEXT, check=looks_chosen),
+    _on_command_line(rb"\bsnmp[a-z]{2,9}\b" + OPTION + rb"-[AXc]" + _NEXT, check=looks_chosen),
     _on_command_line(rb"\bwpa_passphrase" + _NEXT + rb"""[^\s"']+""" + _NEXT),
     _on_command_line(rb"""\biwconfig\s+\S+\s+key\s+["']?(?:s:)?""", check=looks_chosen),
-    _on_command_line(rb"\brclone\b" + _OPTION + rb"(?:obscure|pass)" + _NEXT, check=looks_chosen),
+    _on_command_line(rb"\brclone\b" + OPTION + rb"(?:obscure|pass)" + _NEXT, check=looks_chosen),
     _on_command_line(rb"\bsnyk" + _NEXT + rb"auth" + _NEXT, check=has_digit),
-    _on_command_line(rb"\bsonar-scanner\b" + _OPTION + rb"-Dsonar\.login="),
-    _on_command_line(rb"\b(?:dotnet\s+nuget|nuget|gem)\s+push\b" + _OPTION + rb"(?:-k|--key)" + _NEXT),
+    _on_command_line(rb"\bsonar-scanner\b" + OPTION + rb"-Dsonar\.login="),
+    _on_command_line(rb"\b(?:dotnet\s+nuget|nuget|gem)\s+push\b" + OPTION + rb"(?:-k|--key)" + _NEXT),
     Kind(
         "password",
         rb"""[^\s'"/\x01][^\s'"\x01]*""",
         before=rb"\bsecurity\s+(?:add-[a-z]+-password|unlock-keychain|create-keychain|import|export)\b"
-        + _OPTION
+        + OPTION
         + rb"-[wpP]"
         + _NEXT,
         check=is_given,
@@ -179,7 +179,7 @@ COMMANDS = (
         whole=True,
     ),
     _on_command_line(
-        rb"\bpdf(?:tk|to[a-z]+|info|images)\b" + _OPTION + rb"(?:-[uo]pw|input_pw|(?:user|owner)_pw)" + _NEXT
+        rb"\bpdf(?:tk|to[a-z]+|info|images)\b" + OPTION + rb"(?:-[uo]pw|input_pw|(?:user|owner)_pw)" + _NEXT
     ),
     _on_command_line(rb"\bdb2\b[^\n;]*?(?i:\buser\s+\S+\s+using)\s+"),
     _on_command_line(rb"\bdotnet\s+user-secrets\s+set" + _NEXT + rb"""[^\s"']+""" + _NEXT),
@@ -200,8 +200,8 @@ COMMANDS = (
         check=is_given,
         whole=True,
     ),
-    _on_command_line(rb"\b[wx]freerdp3?\b" + _OPTION + rb"""/p:["']?"""),
-    _on_command_line(rb"\bdoctl\b" + _OPTION + rb"""-t["',\s]{1,30}"""),
+    _on_command_line(rb"\b[wx]freerdp3?\b" + OPTION + rb"""/p:["']?"""),
+    _on_command_line(rb"\bdoctl\b" + OPTION + rb"""-t["',\s]{1,30}"""),
     _on_command_line(rb"\bmc[ \t]+(?:alias|config[ \t]+host)[ \t]+(?:set|add)(?:[ \t]+\S+){3}[ \t]+"),
     _on_command_line(rb"""\bp?npm\s+config\s+set\s+\S*_(?:auth|password)[\s=]+["']?"""),
     Kind(
@@ -251,7 +251,7 @@ COMMANDS = (
         whole=True,
     ),
     Kind("otp-secret", rb"[A-Za-z0-9%+/=_-]+", before=rb"\botpauth-migration://offline\?data=", whole=True),
-    _on_command_line(rb"\bredis-cli\b" + _OPTION + rb"""-a["',\s\\]{1,30}"""),
+    _on_command_line(rb"\bredis-cli\b" + OPTION + rb"""-a["',\s\\]{1,30}"""),
     Kind(
         "password",
         rb"""[^'"\s$()-][^'"\s()]*""",

@@ -9,12 +9,13 @@ Invariants
 
 from __future__ import annotations
 
-from itertools import repeat
+from itertools import repeat, zip_longest
 from typing import TYPE_CHECKING
 
 from agentfence.core.late_regex import late_regex
 from agentfence.core.redaction.checks import looks_chosen, looks_random
 from agentfence.core.redaction.names import DESCRIPTIVE, Proof, SecretName
+from agentfence.core.redaction.parameters import named_lists
 from agentfence.core.redaction.spans import encode
 
 if TYPE_CHECKING:
@@ -132,9 +133,12 @@ class Record:
         self.texts.extend(value)
         rule = self._rule_of_members(value, secret)
         program = _program(value)
+        named = self._named_lists(value)
         for key, member in value.items():
             its_secret = rule(key)
-            if program and key in _ARGUMENT_MEMBERS and isinstance(member, list):
+            if key in named and isinstance(member, list) and its_secret is None:
+                self._read_named(member, named[key], depth)
+            elif program and key in _ARGUMENT_MEMBERS and isinstance(member, list):
                 self._read_list(member, its_secret, depth, program)
             elif program and key in _ARGUMENT_MEMBERS and isinstance(member, str):
                 self.texts += (member, f"{program} {member}")
@@ -154,6 +158,31 @@ class Record:
                 self.texts.append(item)
             else:
                 self.read(item, its_secret, depth)
+
+    def _named_lists(self, value: dict[str, Json]) -> dict[str, list[SecretName | None]]:
+        """Give the lists whose items have names elsewhere, where a name announces a secret."""
+        if not any(isinstance(member, list) for member in value.values()):
+            return {}
+        found = {key: [*map(self._classify, names)] for key, names in named_lists(value).items()}
+        return {key: secrets for key, secrets in found.items() if any(secrets)}
+
+    def _read_named(self, value: list[Json], secrets: list[SecretName | None], depth: int) -> None:
+        self._work.spend(_COST_OF_A_CONTAINER + len(value) // _MEMBERS_A_MICROSECOND)
+        for item, secret in zip_longest(value, secrets[: len(value)]):
+            if isinstance(item, list) and depth < _DEEPEST:
+                self._read_named(item, secrets, depth + 1)
+            else:
+                self.read(item, secret, depth)
+
+    def _write_named(
+        self, value: list[Json], rewriting: Rewriting, secrets: list[SecretName | None], depth: int
+    ) -> list[Json]:
+        return [
+            self._write_named(item, rewriting, secrets, depth + 1)
+            if isinstance(item, list) and depth < _DEEPEST
+            else self.write(item, rewriting, secret, depth + 1)
+            for item, secret in zip_longest(value, secrets[: len(value)])
+        ]
 
     def _take_names(self, names: Iterable[str]) -> None:
         if self._names.issuperset(names):
@@ -214,6 +243,7 @@ class Record:
     ) -> dict[str, Json]:
         rule = self._rule_of_members(value, secret)
         program = _program(value)
+        named = self._named_lists(value)
         written: dict[str, Json] = {}
         alike: dict[str, int] = {}
         for key, member in value.items():
@@ -224,7 +254,9 @@ class Record:
             secret = rule(key)
             if shown != key:  # what is left of the key may be a name of its own
                 secret = _stricter(secret, rule(shown))
-            if program and key in _ARGUMENT_MEMBERS and isinstance(member, list) and depth + 1 < _DEEPEST:
+            if key in named and isinstance(member, list) and secret is None:
+                written[shown] = self._write_named(member, rewriting, named[key], depth + 1)
+            elif program and key in _ARGUMENT_MEMBERS and isinstance(member, list) and depth + 1 < _DEEPEST:
                 written[shown] = self._write_list(member, rewriting, secret, depth + 1, program)
             elif program and key in _ARGUMENT_MEMBERS and isinstance(member, str):
                 line = rewriting.text(f"{program} {member}")

@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from agentfence.core.redaction.checks import alternates
-from agentfence.core.redaction.command_kinds import COMMANDS
+from agentfence.core.redaction.command_kinds import COMMANDS, OPTION
 from agentfence.core.redaction.kinds import INTRODUCED, LONGEST_BEFORE, MARKED, TOKENS
 from agentfence.core.redaction.scanning import byte_scanner
 from agentfence.core.redaction.spans import Span
@@ -34,12 +34,12 @@ GLUED = (
     + b"|".join(
         start.removeprefix(rb"\b")
         for table in TABLES
-        for start in (kind.looked_for() for kind in table)
+        for start in (kind.looked_for().partition(OPTION)[0] for kind in table)
         if start.startswith(rb"\b")
     )
     + rb"|(?i:bearer|basic)|[2-6][0-9]{3}[ -]?[0-9]{4})"
 )
-"""Those that need a boundary, behind an escape, where only a view shows one; for RE2."""
+"""Those that need a boundary, behind an escape, where only a view shows one; of commands the program."""
 
 
 class Tokens:
