@@ -42,6 +42,8 @@ QUOTED_FORMS = _forms(rb"(?:\s|\\+[nrt])", rb"(?:\\+r)?\\+n")
 
 _COST = 40
 _COST_OF_A_ROW = 8
+_KEYWORD = re.compile(rb"\)[\s\f]*+((?i:values|value|select|output))(?=[\s(\f])")
+"""What stands between the columns of SQL and their values."""
 _LONGEST_HEAD = 4096
 _SHORTEST_RANDOM = 12
 _SHORTEST_WORD = 5
@@ -90,27 +92,27 @@ class Columns:
         yield Span.unread(position)
 
     def _read(self, text: bytes, start: int, end: int, work: Work) -> Iterator[Span]:
-        if text[start:end].rstrip()[-1:] in b"|":
+        keyword = _KEYWORD.search(text, start, end)
+        if keyword:
+            return self._read_sql(text, start, keyword, work)
+        if text[start:end].endswith(b"|"):
             return self._read_markdown(text, start, end, work)
-        if b")" in text[start:end]:
-            return self._read_sql(text, start, end, work)
         return self._read_csv(text, start, work)
 
     def _secrets(self, names: list[bytes]) -> dict[int, SecretName]:
         named = ((index, self._classify(name.decode(errors="replace"))) for index, name in enumerate(names))
         return {index: secret for index, secret in named if secret}
 
-    def _read_sql(self, text: bytes, start: int, end: int, work: Work) -> Iterator[Span]:
+    def _read_sql(self, text: bytes, start: int, keyword: re.Match[bytes], work: Work) -> Iterator[Span]:
         first = text.rfind(b"(", max(0, start - _LONGEST_HEAD), start) + 1
-        last = text.find(b")", start, end)
+        last = keyword.start()
         secrets = self._secrets([name.strip(_QUOTES) for name in text[first:last].split(b",")])
         if not secrets or not first:
             return
         column = depth = 0
-        is_select = text[last:end].rstrip(b" (\n").lower().endswith(b"select")
+        is_select = keyword[1].lower() == b"select"
         row_depth = 0 if is_select else 1
-        position = last + 1 + re.search(rb"[A-Za-z]+", text[last:end]).end() - 1  # type: ignore[union-attr]
-        for token in _SQL_TOKEN.finditer(text, position):
+        for token in _SQL_TOKEN.finditer(text, keyword.end()):
             if not work.spend(1):
                 return
             match token.lastgroup:

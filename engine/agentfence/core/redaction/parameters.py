@@ -25,6 +25,7 @@ _COMPARED = late_regex(
     r"([A-Za-z_][A-Za-z0-9_]{0,63})[\"`\]]?\s{0,9}(?:=|<>|!=|(?i:like\s))\s{0,9}(?:[A-Za-z0-9_]{1,32}\()?"
     r"(\?|\$[0-9]{1,3}|%s)"
 )
+_COLUMN = late_regex(r"[\w .-]{1,64}")
 _MARK = late_regex(r"\?|\$[0-9]{1,3}|%s")
 
 
@@ -37,7 +38,7 @@ def named_lists(value: Mapping[str, Json]) -> dict[str, list[str]]:
     head = next((found for key in _HEADS if isinstance(found := value.get(key), list)), None)
     if not head or len(head) > _MOST_COLUMNS:
         return {}
-    columns = [name if isinstance(name, str) else "" for name in head]
+    columns = [name if isinstance(name, str) and _COLUMN.fullmatch(name) else "" for name in head]
     return {key: columns for key in _ROWS if isinstance(value.get(key), list)}
 
 

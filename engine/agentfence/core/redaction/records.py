@@ -73,6 +73,7 @@ _PROGRAMS = frozenset(
 )
 """Programs that take a secret without an option."""
 _PROGRAM_MEMBERS = ("command", "cmd", "program", "executable")
+_PROGRAM = late_regex(r"[A-Za-z0-9_./\\:-]{1,200}")
 _ARGUMENT_MEMBERS = frozenset({"args", "arguments", "argv"})
 """Where tools take a command and its words apart: `{"command": "mysql", "args": ["-p…"]}`."""
 _FIELD_WORDS = late_regex(r"(?i)\b(?:form|text|input|entry)?[ _-]?(?:field|box|input|textbox)s?\b")
@@ -347,7 +348,8 @@ def _program(value: dict[str, Json]) -> str:
     """Give the program whose words another member holds; nothing where none does."""
     if _ARGUMENT_MEMBERS.isdisjoint(value):
         return ""
-    return next((name for member in _PROGRAM_MEMBERS if isinstance(name := value.get(member), str)), "")
+    names = (name for member in _PROGRAM_MEMBERS if isinstance(name := value.get(member), str))
+    return next((name for name in names if _PROGRAM.fullmatch(name)), "")
 
 
 def _stricter(first: SecretName | None, second: SecretName | None) -> SecretName | None:

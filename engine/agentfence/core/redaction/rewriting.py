@@ -130,7 +130,10 @@ class Rewriting:
         for word in map(encode, words):
             end = start + len(word)
             inside = [span.within(start, end) for span in spans if span.start < end and start < span.end]
-            shown.append(decode(replace(word, self._markers.blank(word), inside)))
+            blanked = self._markers.blank(word)
+            if decode(word) in self.changed:  # a word may hold what the line around it hides
+                inside += self._all_found(blanked)
+            shown.append(decode(replace(word, blanked, inside)))
             start = end + 1
         return shown
 
