@@ -37,7 +37,7 @@ ONLY_AS_VALUES = {
     "shape-browser-type",
     "shape-selenium",
     "shape-xpath",
-} | {"shape-otp-field"}
+} | {"shape-otp-field", "form-p-u-ssword"}
 """Those that only the value itself gives away, and not its JSON text: the bytes of a key are no word, or it is
 the shape of an object that tells."""
 TEXT_DRESSES: dict[str, Callable[[str], str]] = {
@@ -63,6 +63,7 @@ WORDS = """
 password token secret apiKey key Authorization cookie --token -p curl -u bob: bearer basic value is
 = : " ' \\ { } [ ] , ; & % %3D %22 \\" \\n \\u0070 &quot; < > / @ :// ( ) | - . _ $ ${X}
 hunter2 q9Kx71mZpp3Lvv8T 4821 4111111111111111 ghp_ sk- eyJhbGciOi AKIA cGFzc3dvcmQ9aHVudGVy 70617373
+(name,password) values select ('bob', name,password |password| |---| <b> </b> set from to openssl passwd
 [REDACTED:x] [REDACTED: -----BEGIN PRIVATE -----END KEY----- é 密码
 """
 PIECES = [*WORDS.split(), *" \n\t\x01\x0c\u200b\ud800", "|\n", "PRIVATE KEY", "\x1b[31m"]
@@ -147,6 +148,7 @@ def test_any_value_is_redacted_once_for_all(value: Any) -> None:
 @example("password=" * 3 + "hunter2")
 @example("token" + "\\" * 9 + '"' + ": " + "\\" * 9 + '"a')
 @example("\x01\x01password=\x01")
+@example("(password) and a,token\n1,2")
 @example("password is " + "ё1" * 150)
 def test_any_text_is_redacted_once_for_all(text: str) -> None:
     shown = REDACTOR.text(text)

@@ -13,6 +13,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from agentfence.core.redaction import vocabulary
 from agentfence.core.redaction.checks import has_digit, looks_chosen
 from agentfence.core.redaction.names import Proof, SecretName
 from agentfence.core.redaction.scanning import byte_scanner
@@ -27,20 +28,21 @@ from agentfence.core.redaction.values import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from agentfence.core.redaction.work import Work
 
+FOREIGN = "|".join(sorted({*vocabulary.STEMS.split()}, key=len, reverse=True)).encode()
+"""Words of other languages, as an expression for RE2."""
 _CERTAIN = (
-    rb"(?:github|gitlab|gh|azure|devops)[_-]?pat|"
+    rb"(?:basic|http|proxy)_?auth|userpwd|(?:github|gitlab|gh|azure|devops)[_-]?pat|"
     rb"pass|pwd|secret|token|cred|cookie|jwt|psk|bearer|mnemonic|community|verifier|assertion|authori[sz]ation"
     rb"|(?:api|access|private|secret|encryption|decryption|signing|master|account|shared|auth|session|service|license"
     rb"|deploy|ssh|ssl|tls|storage|subscription|functions|app|application|client|consumer|wpa|wep|wifi|hmac|aes"
     rb"|integration|recovery)[ _.-]?key|sess(?:ion)?[ _.-]?id|conn(?:ection)?[ _-]?str|card[ _-]?number"
     rb"|(?:seed|recovery)[ _-]?(?:phrase|words)|request[_-]?state|saml[_-]?response"
     rb"|(?:pin|mfa|fa|factor|verification|security|recovery|backup|auth|time)[ _-]?(?:code|answer|pin)"
-    rb"|(?:\b|_)(?:pw|pin|otp|totp|mfa|cvv|cvc|csc|ssn)|(?-i:[a-z](?:Pin|Otp|Mfa|Cvv|Cvc|Ssn))|"
-    + "kennwort|contrase|senha|wachtwoord|пароль|密码|密碼|パスワード|비밀번호".encode()
+    rb"|(?:\b|_)(?:pw|pin|otp|totp|mfa|cvv|cvc|csc|ssn)|(?-i:[a-z](?:Pin|Otp|Mfa|Cvv|Cvc|Ssn))|" + FOREIGN
 )
 """What names hold that announce a secret."""
 _DOUBTFUL = (
@@ -49,48 +51,81 @@ _DOUBTFUL = (
 """The same for names with honest uses, whose value must look random."""
 _SPOKEN = (
     rb"passw|passphrase|passcode|pwd|secret|token|credential|(?:api|access|private)[ _-]?key|"
-    rb"(?:verification|security|access|recovery|login)[ _-]?code|\b(?:pin|otp|cvv|ssn)"
+    rb"(?:verification|security|access|recovery|login)[ _-]?code|\b(?:pin|otp|cvv|ssn|pw)|" + FOREIGN
 )
 """Names after which a value may stand without any sign."""
 _NAME_BYTES = bytes(byte for byte in range(256) if byte >= 128 or chr(byte).isalnum() or chr(byte) in "_.-")
 _NAME_REST = rb"[A-Za-z0-9_.\x80-\xff-]*"
-_NAMED = rb"(?i:" + _CERTAIN + rb")" + _NAME_REST
-_SIGN = rb"""[\f"'`\]]{0,9}\s*[?!+]?(?:[:=]|\xef\xbc\x9a)"""
-_SETTING = rb"(?i:set|with|use)[A-Za-z_]{0,16}(?i:" + _CERTAIN + rb")[A-Za-z0-9_]*"
+NAMED = rb"(?i:" + _CERTAIN + rb")" + _NAME_REST
+"""A secret's name, or part of one, as an expression for RE2."""
+
+
+def named_once(forms: Iterable[bytes]) -> bytes:
+    """Give one expression for all forms, with one name for those that begin with it: it is half of each."""
+    forms = tuple(forms)
+    behind = (form.removeprefix(NAMED) for form in forms if form.startswith(NAMED))
+    others = (form for form in forms if not form.startswith(NAMED))
+    return b"|".join((NAMED + rb"(?:" + b"|".join(behind) + rb")", *others))
+
+
+_SIGN = rb"""(?:\[[1-9]?[0-9]*\]| \*?string)?[\f"'`\]]{0,9}\s*[?!+]?(?:[:=]|\xef\xbc\x9a)"""
+_SETTING = (
+    rb"(?:(?i:set|with|use)[A-Za-z_]{0,16}(?i:"
+    + _CERTAIN
+    + rb")[A-Za-z0-9_]*|\.(?i:secret|token|api_?key)|\b(?i:passw(?:or)?d|pwd))"
+)
 """The name of a method that sets a secret."""
+_ATTRIBUTES = rb"""(?:\s[A-Za-z_:.-]+=\f*(?:"[^"<>]*"|'[^'<>]*'))*\s*>"""
+"""The rest of an XML tag."""
 _ATTRIBUTE = rb"""["']\s+(?:[A-Za-z-]{1,20}=["'][^"'<>]{0,80}["']\s+){0,4}(?:value|content)="""
 """What stands in HTML and XML between a name that is an attribute and its value."""
 
-ASSIGNED = b"|".join(
-    (
-        _NAMED
-        + rb"(?:"
-        + _SIGN
-        + rb"""|["'`\f]{0,9}\s*[,;]?[\s"']*[Vv]alue[\f"']*\s*[:=]|>|</key>|["']>|"""
-        + _ATTRIBUTE
-        + rb")",
-        rb"(?i:" + _DOUBTFUL + rb")" + _NAME_REST + _SIGN + rb"""[\s>"'`]*[A-Za-z0-9+/=_~%-]{12}""",
-        rb"(?i:"
-        + _SPOKEN
-        + rb")"
-        + _NAME_REST
-        + rb"""(?:\s+(?:is|was|ist|lautet|est|es)[\s:]|[ \t|]+["'`]?[^\s"'`=:,]*[0-9]|[ \t]+')""",
-        rb"-[A-Za-z0-9-]*" + _NAMED + rb"""["'\f]*,?\s+["']?[^\s"'-]""",
-        _NAMED + rb"""\\*["'],\s*\\*["']""",
-        _SETTING + rb"""\(\f?["'`]""",
-    )
+_MARKUP = rb"</?(?:b|i|em|strong|code|kbd|tt|pre|t[dhr]|d[dt]|p|br|span|div|li|value|name|string|data)\b"
+"""What may stand between a name and its value in HTML and XML."""
+_FILLED = (
+    rb"""["'\])\f\\]{1,8}\.(?:fill|type|send_?[kK]eys|set_?[vV]alue|pressSequentially|value\s*=)\s*\(?"""
 )
+"""What types into the field that a script has found by its name."""
+_FORMS = (
+    NAMED
+    + rb"(?:"
+    + _SIGN
+    + rb"""|["'`\f]{0,9}\s*[,;]?[\s"']*[Vv]alue[\f"']*\s*[:=]|</key>|["'](?:\s[^<>]*)?>|"""
+    + _ATTRIBUTES
+    + rb"|"
+    + _ATTRIBUTE
+    + rb")",
+    rb"(?i:" + _DOUBTFUL + rb")" + _NAME_REST + _SIGN + rb"""[\s>"'`]*[A-Za-z0-9+/=_~%-]{12}""",
+    rb"(?i:"
+    + _SPOKEN
+    + rb")"
+    + _NAME_REST
+    + rb"""(?:\s+(?:is|was|ist|lautet|est|es)[\s:]|(?:[ \t|]+|\r?\n)["'`]?[^\s"'`=:,]*[0-9]|[ \t]+'"""
+    + rb"""|\s+(?:is\s+generated\s+|generated\s+|set\s+)?for\s+[^\s:]+:\s"""
+    + rb"""|\s+(?:(?:has\sbeen|changed|set|reset|updated|rotated)\s+)*(?:to|from)\s"""
+    + rb"""|[ \t]*[-=]>[ \t]|[ \t]+\xe2\x86\x92[ \t]|[ \t]+(?:-|\xe2\x80[\x93\x94])[ \t]"""
+    + rb"""|:?\*{1,2}:?[ \t]|'s[ \t]"""
+    + rb"""|\s+(?i:(?:not\s+)?i?like|<>|(?:not\s+)?in\s*\()\s*[Nn]?')""",
+    rb"-[A-Za-z0-9-]*" + NAMED + rb"""["'\f]*,?\s+["']?[^\s"'-]""",
+    NAMED + rb"""\]?\\*["'],\s*\\*["']""",
+    NAMED + rb"""\\*["']\s*\]""",  # the last name of a list: what JSON has beside it tells the rest
+    NAMED + _FILLED,
+    NAMED + rb":?(?:\s*" + _MARKUP + rb"[^<>]*>:?\s*)+[^<>\s]*[0-9]",
+    _SETTING + rb"""\(\f?["'`]""",
+)
+ASSIGNED = named_once(_FORMS)
 """A secret's name, or part of one, and what assigns a value to it, as an expression for RE2."""
-QUOTED = b"|".join(
-    (
-        _SETTING + rb"""\(\\+["']""",
-        _NAMED + rb"""["'\]]{0,2}\s*[:=]{0,3}\s*\\+["'/nt]""",
-        rb"(?i:" + _DOUBTFUL + rb")" + _NAME_REST + rb"""\\+"\s*:\s*\\+"[A-Za-z0-9+/=_~%-]{12}""",
-    )
+_QUOTED_FORMS = (
+    _SETTING + rb"""\(\\+["']""",
+    NAMED + rb"""["'\]]{0,2}\s*[:=]{0,3}\s*\\+["'/nt]""",
+    rb"(?i:" + _DOUBTFUL + rb")" + _NAME_REST + rb"""\\+"\s*:\s*\\+"[A-Za-z0-9+/=_~%-]{12}""",
 )
+QUOTED = named_once(_QUOTED_FORMS)
 """The same within nested JSON, as an expression for RE2."""
-ESCAPED = _NAMED + rb"""(?:["'\]]{0,2}\s*[:=]?\s*\\+u|&(?:quot|apos);)"""
+ESCAPED = NAMED + rb"""(?:["'\]]{0,2}\s*[:=]?\s*\\+u|&(?:quot|apos);)"""
 """The same with other escapes between."""
+SUSPICIOUS_FORMS = (*_FORMS, *_QUOTED_FORMS, ESCAPED)
+"""All of these."""
 
 _NAME = re.compile(rb"[A-Za-z0-9_.\x80-\xff-]+")
 _SPACED_NAME = re.compile(
@@ -99,17 +134,32 @@ _SPACED_NAME = re.compile(
 )
 _FORM = re.compile(
     rb"""
-      (?P<sign>[\f"'`\]]{0,9}[ \t\f]*+[?!+]?(?:=>|:=|=(?!=)|:(?!:|//|\?))[ \t\f]*+)
-    | (?P<compare>[\f"'`\]]{0,9}[ \t]*+[=!]==?[ \t\f]*+(?=[bBrRfFuU]{0,2}["'`]))
+      (?P<tagged>(?!</key>):?(?:\s*+"""
+    + _MARKUP
+    + rb"""[^<>]{0,80}+>:?\s*+){1,4}+(?=[^<>\s]))
+    | (?P<sign>(?:\[(?:[1-9][0-9]+)?\]|[ ]\*?string(?=[ ]?=))?[\f"'`\]]{0,9}[ \t\f]*+[?!+]?
+        (?:=>|:=|=(?!=)|::(?=[ \t])|:(?!:|//|\?|\*{1,2}\s))[ \t\f]*+)
+    | (?P<compare>[\f"'`\]]{0,9}[ \t]*+(?:[=!]==?|<>|(?i:(?:not\s++)?i?like\b|(?:not\s++)?in\s*+\())[ \t\f]*+
+        (?=[bBrRfFuUNn]{0,2}["'`]))
     | (?P<pair>["'`\f]{0,9}\s*+[,;]?[\s"']*+[Vv]alue[\f"']*+\s*+[:=][ \t\f]*+)   # name: PASSWORD, value: x
     | (?P<attribute>"""
     + _ATTRIBUTE
     + rb""")
-    | (?P<argument>\f*+["'`],\s*+(?=["'`]))
+    | (?P<argument>\]?\f*+["'`],\s*+(?=\f*["'`]))
+    | (?P<filled>"""
+    + _FILLED
+    + rb"""(?=\f*["'`]))
     | (?P<call>\((?=\f*["'`]))
-    | (?P<content>["']>)
-    | (?P<element></key>\s*+<string>|>)
-    | (?P<prose>\s++(?:is|was|ist|lautet|est|es):?\s++)
+    | (?P<content>["'](?:\s[^<>\n]{0,80})?>(?:\s*+<[Vv]alue>)?)
+    | (?P<element></key>\s*+<(?:string|data)>
+        |(?P<attributes>(?:\s[A-Za-z_:.-]{1,40}+=\f*(?:"[^"<>]{0,200}+"|'[^'<>]{0,200}+')){1,9}+)?\s*+>)
+    | (?P<changed>\s++from\s++)
+    | (?P<told>\s++(?:(?:(?:is|was|has[ ]been)\s++(?:now\s++)?)?
+        (?:changed|set|reset|updated|rotated)\s++)?to:?\s++)
+    | (?P<prose>\s++(?:is\s++generated\s++|generated\s++|set\s++)?for\s++[^\s:]{1,60}+:\s++
+        |\s++(?:is|was|ist|lautet|est|es):?\s++
+        |:?\*{1,2}:?[ \t]++|[ \t]*+[-=]>[ \t]++|[ \t]++(?:-|\xe2(?:\x80[\x93\x94]|\x86\x92))[ \t]++|'s[ \t]++)
+    | (?P<below>\r?\n)
     | (?P<blank>[ \t|]++)
     """,
     re.VERBOSE,
@@ -122,7 +172,13 @@ _TYPE = re.compile(
 )
 """What stands between a variable and its value: `password: str = "…"`."""
 _NEXT_LINE = re.compile(rb"""\r?\n[ \t\f]*+(?=["'{\[])""")
-_TAG = re.compile(rb"!![a-z]{1,20}[ \t]++")
+_TAG = re.compile(rb"(?:!![a-z]{1,20}|&[A-Za-z0-9_-]{1,40})[ \t]++(?!&)")
+"""What YAML writes before a value: its type, or a name for it."""
+_DIGESTED = re.compile(
+    rb"""(?i:[A-Za-z0-9_.:]{0,40}?(?:md5|sha_?[0-9]{1,3}|crypt|hash|hmac)[A-Za-z0-9_]{0,20}|(?:old_)?password|secretstr)"""
+    rb"""\s*+\(\s*+(?:[Nn]?["'](?i:sha|md)[^"'\n]{0,10}["']\s*+,\s*+)?(?=[bruNn]?["'])"""
+)
+"""What makes a digest of the password that it is given: `MD5('…')`."""
 _LINE_BELOW = re.compile(rb"""\r?\n[ \t]*+([^\s"'`<>:=]{6,200})[ \t]*+(?=\r?\n|\Z)""")
 """A word alone in the line below `Password:`."""
 _NOT_ASSIGNED = re.compile(rb"(?::[a-z]{3,10} (?:[A-Za-z]{1,20} )?|(?<!/):|://)\Z")
@@ -131,11 +187,20 @@ user of a URL."""
 _SPOKEN_VALUE = re.compile(rb"""["'`]?([^\s"'`<>,;]{6,200})(?![\x80-\xbf])""")  # no half characters
 _ESCAPE = re.compile(rb"\\u[0-9A-Fa-f]{4}")
 _CONTENT = re.compile(rb"(?:<!\[CDATA\[)?([^<>]{1,8192}?)(?:\]\]>)?</")
-_ARGUMENT = re.compile(rb"""[bru]?\f*+["'`]([^\s"'`<>]{8,400})\f*+["'`]""")
-_SETTER = re.compile(rb"(?:[A-Za-z0-9]*[._-])*(?i:set|with|use)[A-Z_]")
-_NAMING = re.compile(rb"""(?:name|key|id)=\Z""")
+_ARGUMENT = re.compile(rb"""[bru]?\f*+["'`]([^\s"'`<>]{6,400})\f*+["'`]""")
+_SETTER = re.compile(
+    rb"(?:[A-Za-z0-9]*[._-])*(?i:set|with|use)[A-Z_]|[A-Za-z0-9_.]*\.(?i:secret|token|api_?key)\Z"
+    rb"|(?:[A-Za-z0-9_.]*\.)?(?i:passw(?:or)?d|pwd)\Z"
+)
+_FIRST_ARGUMENT = re.compile(rb"""\(\s*\f*["'`][^"'`\n\f]{0,30}\Z""")
+_TAGGED = re.compile(rb"""([^\s"'`<>,;]{6,200})[ \t]*(?=<|\r?\n|\Z)""")
+_DEFINING = re.compile(rb"""\bdefine\(\s*["']\Z""")
+_CHANGING = re.compile(rb"(?i:\b(?:set|change|reset|update|rotate|make)\b[^.\n]*)\Z")
+_CHANGED_TO = re.compile(rb"""["'`]?\s++to\s++(?:["'`])?([^\s"'`<>,;]{6,200})(?![\x80-\xbf])""")
+_KEYWORD = re.compile(rb"[a-z_]{1,30}=")
+_NAMING = re.compile(rb"""(?:[Nn]ame|[Kk]ey|[Ii]d)=\Z""")
 _LAST_WORD = re.compile(
-    rb"(?i:pass[a-z]*|pwd|secrets?|tokens?|creds?|credentials?|keys?|codes?|pins?|otps?|cvv|ssn|number)"
+    rb"(?i:pass[a-z]*|pwd|pw|secrets?|tokens?|creds?|credentials?|keys?|codes?|pins?|otps?|cvv|ssn|number)"
     rb"[0-9]*(?:[._-][A-Za-z]{2,12})?\Z"
 )
 _HANDLED = re.compile(rb"(?i:\b(?:get|describe|delete|edit|patch|annotate|label|create|inspect|list)\s+)\Z")
@@ -149,6 +214,7 @@ _LONGEST_PREFIX = 64
 _COST = 8
 _COST_OF_A_VALUE = 12
 _LONGEST_LEAD = 40
+_SHORTEST_CONTENT = 5
 _HEADERS = frozenset({"authorization", "cookie", "cookies"})
 _NO_LETTERS = re.compile(rb"[^a-z]+")
 
@@ -168,7 +234,7 @@ class Assignments:
         position = 0
         text = text.replace(_WIDE_COLON, b":  ")
         for _ in work.looks(_COST):
-            found = self._scanner.search(text, position)
+            found = self._scanner.search_near(text, position)
             if found is None:
                 return
             hit = found[0]
@@ -189,6 +255,8 @@ class Assignments:
     def _read(self, text: bytes, start: int, end: int, secret: SecretName) -> Reading | None:
         """Give the value of the name that stands at `start` to `end`."""
         option = _OPTION.match(text, end) if text[start : start + 1] == b"-" else None
+        if option and b"," in option[0] and _KEYWORD.match(text, option.end()):
+            return None  # add_argument("--password", help="…")
         if option:  # a passphrase of many words is quoted there
             one_word = SecretName("password", secret.proof) if secret.label == "passphrase" else secret
             return self._read_assigned(text, start, end, option.end(), one_word)
@@ -196,14 +264,30 @@ class Assignments:
         if form is None:
             return None
         match form.lastgroup:
+            case "tagged" if secret.proof is not Proof.NONE or text[start - 1 : start] == b"<":
+                return None
+            case "tagged":
+                tagged = _TAGGED.match(text, form.end())
+                return (
+                    Reading((tagged.span(1),), tagged.end()) if tagged and looks_chosen(tagged[1]) else None
+                )
             case "element":
-                return _read_element(text, start, form.end(), secret)
-            case "content" | "argument" | "call" | "attribute":
+                return _read_element(text, start, form, secret)
+            case "content" | "argument" | "call" | "attribute" | "filled":
                 return _read_markup(text, start, end, form)
             case "blank" if not _LAST_WORD.search(text, start, end) or _is_handled(text, start, secret):
                 return None
-            case "prose" | "blank":
-                return _read_spoken(text, form.end(), secret, is_said=form.lastgroup == "prose")
+            case "told" if form[0].split() in ([b"to"], [b"to:"]) and not _is_changed(text, start):
+                return None
+            case "changed":
+                return _read_changed(text, start, form.end(), secret)
+            case "below" if secret.label != "password" or not _is_first(text, start):
+                return None
+            case "below":
+                below = _LINE_BELOW.match(text, end)
+                return Reading((below.span(1),), below.end()) if below and looks_chosen(below[1]) else None
+            case "prose" | "blank" | "told":
+                return _read_spoken(text, form.end(), secret, is_said=form.lastgroup != "blank")
             case "sign" if b":" in form[0]:
                 position = _after_colon(text, start, form)
                 return None if position is None else self._read_assigned(text, start, end, position, secret)
@@ -215,6 +299,9 @@ class Assignments:
     ) -> Reading | None:
         if _REDACTED.match(text, position) and secret.label not in WITH_BLANKS:
             return None
+        digested = _DIGESTED.match(text, position)
+        if digested and secret.proof is Proof.NONE and not is_honest(text, digested.end()):
+            return read_quoted(text, digested.end())
         if is_honest(text, position) or self._is_reference(text, start, end, position):
             fallback = _FALLBACK.match(text, position)
             return _read_argument(text, fallback.end()) if fallback else None
@@ -259,20 +346,48 @@ def _after_colon(text: bytes, start: int, sign: re.Match[bytes]) -> int | None:
     return following.end() if following else sign.end()
 
 
-def _read_element(text: bytes, start: int, position: int, secret: SecretName) -> Reading | None:
-    """Give the content of an XML element."""
+def _is_changed(text: bytes, start: int) -> bool:
+    """Whether what stands before a name says that it gets a value: `set the password to …`."""
+    return _CHANGING.search(text[max(0, start - _LONGEST_LEAD) : start]) is not None
+
+
+def _is_first(text: bytes, start: int) -> bool:
+    """Whether nothing stands before in the line."""
+    return start == 0 or text[start - 1 : start] == b"\n"
+
+
+def _read_changed(text: bytes, start: int, position: int, secret: SecretName) -> Reading | None:
+    """Give both secrets of `change password from … to …`."""
+    old = _read_spoken(text, position, secret, is_said=True) if _is_changed(text, start) else None
+    new = _CHANGED_TO.match(text, old.end) if old else None
+    if old is None or new is None:
+        return old
+    return Reading((*old.secrets, new.span(1)), new.end())
+
+
+def _read_element(text: bytes, start: int, tag: re.Match[bytes], secret: SecretName) -> Reading | None:
+    """Give the content of an XML element; of one with attributes, as components have, what looks like one."""
     if text[start - 1 : start] not in {b"<", b":", b">"} or secret.proof is not Proof.NONE:
         return None
+    position = tag.end()
     content = _CONTENT.match(text, position)
+    if content and tag["attributes"] and not _looks_like_one(content[1]):
+        return None
     return Reading((content.span(1),), content.end()) if content and not is_honest(text, position) else None
+
+
+def _looks_like_one(content: bytes) -> bool:
+    return len(content) >= _SHORTEST_CONTENT and b" " not in content and looks_chosen(content)
 
 
 def _read_markup(text: bytes, start: int, end: int, form: re.Match[bytes]) -> Reading | None:
     """Give the value that markup or a call puts to a name: one that looks like a secret."""
     before = text[max(0, start - _LONGEST_LEAD) : start]
     match form.lastgroup:
-        case "argument" if not before[:-1].rstrip(b"\f").endswith(b"("):
+        case "argument" if not _FIRST_ARGUMENT.search(before):
             return None
+        case "argument" if _DEFINING.search(before) and not is_honest(text, form.end()):
+            return read_quoted(text, form.end())
         case "call" if not _SETTER.match(text, start, end):
             return None
         case "content" if not _NAMING.search(before[:-1]):

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from agentfence.core.redaction.assignments import ASSIGNED, ESCAPED, QUOTED, Assignments
+from agentfence.core.redaction import columns
+from agentfence.core.redaction.assignments import (
+    ESCAPED,
+    QUOTED,
+    SUSPICIOUS_FORMS,
+    Assignments,
+    named_once,
+)
+from agentfence.core.redaction.columns import Columns
 from agentfence.core.redaction.encoded import ENCODED, Encoded
 from agentfence.core.redaction.private_keys import ARMOUR, PrivateKeys
 from agentfence.core.redaction.scanning import byte_scanner
@@ -24,7 +32,17 @@ _COST = 20
 _COST_OF_AN_ESCAPE = 1
 _MARGIN = 4096
 
-SUSPICIOUS = b"|".join((TOKEN, ASSIGNED, QUOTED, ESCAPED, ENCODED, HIDDEN, GLUED, ARMOUR, rb'"kty'))
+SUSPICIOUS = b"|".join(
+    (
+        TOKEN,
+        named_once((*SUSPICIOUS_FORMS, *columns.FORMS, *columns.QUOTED_FORMS)),
+        ENCODED,
+        HIDDEN,
+        GLUED,
+        ARMOUR,
+        rb'"kty',
+    )
+)
 """What a text must hold before any detector finds something in it, as an expression for RE2."""
 
 
@@ -37,9 +55,10 @@ class Builtin:
         """Take what tells of a name whether it announces a secret."""
         self.suspicious = byte_scanner(SUSPICIOUS)
         self._hidden = byte_scanner(b"|".join((HIDDEN, ESCAPED, GLUED)))
-        self._quoted = byte_scanner(QUOTED)
-        self._detectors: tuple[Assignments | Tokens | PrivateKeys, ...] = (
+        self._quoted = byte_scanner(b"|".join((QUOTED, named_once(columns.QUOTED_FORMS))))
+        self._detectors: tuple[Assignments | Columns | Tokens | PrivateKeys, ...] = (
             Assignments(classify),
+            Columns(classify),
             *map(Tokens, TABLES),
             PrivateKeys(),
         )

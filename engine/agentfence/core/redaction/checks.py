@@ -16,11 +16,24 @@ _DIGIT = late_regex(rb"\d")
 _CASES = (re.compile(rb"[a-z]"), re.compile(rb"[A-Z]"), _DIGIT)
 _TURN = late_regex(rb"[A-Za-z](?=[^A-Za-z0-9]{0,2}\d)|\d(?=[^A-Za-z0-9]{0,2}[A-Za-z])")
 _LETTER = late_regex(rb"[A-Za-z\x80-\xff]")
+_WORDLIKE = late_regex(rb"[A-Za-z0-9\x80-\xff]")
 _TECHNICAL = late_regex(
     rb"(?i)(?:sha|base|utf|md|rs|hs|es|ps|aes|rsa|oauth|ipv|v|x|http|socks|python|gpt)[-_]?\d.*|0x[0-9a-f]{1,40}"
 )
 _PUBLISHABLE = late_regex(rb"(?i)(?:[a-z0-9-]+_)*(?:pk|pub|public|publishable)[_-]")
 _MANY_TURNS = 4
+_USER = re.compile(rb"""(?:\A|[\s"'`=(,\[{>|/;\f])([A-Za-z0-9._%+-]{1,40}):\Z""")
+_LABELS_WITH_PORT = frozenset(b"sip sips xmpp jid http https tcp udp image digest".split())
+_LABELS = _LABELS_WITH_PORT | frozenset(
+    b"""
+    mailto email e-mail mail from to cc bcc sender recipient recipients reply-to replyto user users username
+    login
+    owner author committer contact acct account id message-id messageid msgid name by key git ssh svn npm uid
+    read write subscribe notify maintainer assignee reviewer support attendee organizer invitee member actor
+    principal subject upn
+    """.split()
+)
+"""What stands before an address of mail, and is no user."""
 
 
 def is_card(digits: bytes) -> bool:
@@ -37,8 +50,9 @@ def _luhn(digits: bytes) -> bool:
 
 
 def is_given(password: bytes) -> bool:
-    """Whether what stands for a password on a command line is one, and no variable, template or option."""
-    return not password.startswith((b"$", b"%", b"<", b"{", b"-", b"*", b"\\"))
+    """Whether what stands for a password on a command line is one: no variable, template or bracket."""
+    is_filled_in = password.startswith((b"$", b"%", b"<", b"{", b"-", b"*", b"\\"))
+    return not is_filled_in and _WORDLIKE.search(password) is not None
 
 
 def has_digit(text: bytes) -> bool:
@@ -74,6 +88,18 @@ def looks_issued(text: bytes) -> bool:
 def looks_chosen(text: bytes) -> bool:
     """Whether this may be a password in a sentence: letters and digits, and no technical term."""
     return has_digit(text) and _LETTER.search(text) is not None and not _TECHNICAL.fullmatch(text)
+
+
+def ends_with_user(before: bytes) -> bool:
+    """Whether this ends with a user and a colon, as `bob:` before a password."""
+    user = _USER.search(before)
+    return user is not None and user[1].lower() not in _LABELS_WITH_PORT
+
+
+def ends_with_user_of_mail(before: bytes) -> bool:
+    """Do the same where an address of mail may follow, as behind many a label: `cc:bob1@h.example`."""
+    user = _USER.search(before)
+    return user is not None and user[1].lower() not in _LABELS
 
 
 def is_basic_credential(text: bytes) -> bool:

@@ -5,48 +5,84 @@ What `kinds.py` says of rows holds here too.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from agentfence.core.redaction.checks import has_digit, is_given, looks_chosen
 from agentfence.core.redaction.kinds import Kind
 
-_OPTION = rb"""[^\n|;]*?[\s"']"""
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+OPTION = rb"""[^\n|;]*?[\s"']"""
 """What may stand between a command and its option."""
-_ARGUMENT = rb"""[^\s'"]+"""
+_ARGUMENT = rb"""[^\s'"\x01]+"""
+"""No byte of what was found before: so the next option of the same command is found too."""
+_QUOTED = rb"""[^'"\x01]+"""
+_NEXT = rb"""["',\s\\]+"""
+"""What stands between the words of a command, also of a list of them."""
 
 
-def _on_command_line(before: bytes) -> Kind:
+def _on_command_line(before: bytes, check: Callable[[bytes], bool] = is_given) -> Kind:
     """Give the kind of a password that is the argument behind `before`."""
-    return Kind("password", _ARGUMENT, before=before, check=is_given, whole=True)
+    return Kind("password", _ARGUMENT, before=before, check=check, whole=True)
+
+
+def _is_chosen_word(word: bytes) -> bool:
+    """Whether this may be a password behind `-p` of any program: no place, no variable."""
+    return looks_chosen(word) and is_given(word) and not any(mark in word for mark in b"/:=,")
 
 
 COMMANDS = (
-    _on_command_line(rb"\bsshpass\b" + _OPTION + rb"""-p["', =\\]{0,30}"""),
+    _on_command_line(rb"\bsshpass\b" + OPTION + rb"""-p["', =\\]{0,30}"""),
     Kind(
         "password",
-        rb"""[^\s"':]+""",
+        rb"""[^\s"':\x01]+""",
         before=rb"\b(?:curl|wget|https?|xhs?)\b"
-        + _OPTION
-        + rb"""(?:-u|-U|-a|--user|--proxy-user|--auth)["', =\\]{0,30}[^\s:"'/]+:""",
+        + OPTION
+        + rb"""(?:(?:-[A-Za-z]{0,8}[uUa]|--user|--proxy-user|--auth)["', =\\]{0,30}[^\s:"'/]+:"""
+        + rb"""|(?:-E|--cert)["', =\\]{1,30}[^\s:"']+:|-b["', =\\]{0,30}[A-Za-z0-9_.-]+=)""",
         check=is_given,
         whole=True,
     ),
     _on_command_line(
         rb"\b(?:cqlsh|snowsql|twine|user(?:add|mod)|mongo(?:sh|dump|restore|import|export)?|(?:docker|podman|helm|az|oc)\b[^\n|;]*?\blogin)\b"
-        + _OPTION
+        + OPTION
         + rb"""-p["', =\\]{1,30}"""
     ),
-    _on_command_line(rb"\b(?:mysql(?:dump|admin)?|mariadb)\b" + _OPTION + rb"""-p["']?"""),
+    _on_command_line(rb"\b(?:mysql(?:dump|admin)?|mariadb)\b" + OPTION + rb"""-p["']?"""),
     _on_command_line(
         rb"\b(?:sqlcmd|bcp|isql|mosquitto_(?:pub|sub|rr)|zip|unzip|zipcloak)\b"
-        + _OPTION
+        + OPTION
         + rb"""-P["',\s]{0,30}"""
     ),
-    _on_command_line(rb"\bldap[a-z]{3,8}\b" + _OPTION + rb"""-w["',\s]{1,30}"""),
-    _on_command_line(rb"\bopenssl\s+enc\b" + _OPTION + rb"""-k["',\s]{1,30}"""),
-    _on_command_line(rb"\b(?:7z[ar]?|rar|unrar)\b" + _OPTION + rb"""-h?p["']?"""),
-    _on_command_line(rb"\bhtpasswd\b" + _OPTION + rb"""-[A-Za-z]*b[A-Za-z]*\s+\S+\s+\S+\s+["']?"""),
-    _on_command_line(rb"\blftp\b" + _OPTION + rb"""-u["',\s]{0,30}[^\s,"']+,"""),
+    _on_command_line(rb"\b(?:ldap[a-z]{3,8}|vsql)\b" + OPTION + rb"-[was]" + _NEXT),
+    _on_command_line(rb"\bopenssl\s+(?:enc|dgst|mac)\b" + OPTION + rb"-(?:k|hmac)" + _NEXT),
     _on_command_line(
-        rb"\b(?:smbclient|rpcclient|smbmap|wmic)\b" + _OPTION + rb"""-U["',\s]{0,30}[^\s%"']+%"""
+        rb"\bopenssl"
+        + _NEXT
+        + rb"passwd(?:"
+        + _NEXT
+        + rb"-(?:(?:salt|in)\s+[^\s-]\S*|[A-Za-z0-9]+))*"
+        + _NEXT
+    ),
+    _on_command_line(rb"\b(?:7z[ar]?|rar|unrar)\b" + OPTION + rb"""-h?p["']?"""),
+    _on_command_line(
+        rb"\bhtpasswd\b(?:"
+        + _NEXT
+        + rb"-[A-Za-z]+)*?"
+        + _NEXT
+        + rb"(?:-[A-Za-mo-z]*b[A-Za-mo-z]*(?:"
+        + _NEXT
+        + rb"-[A-Za-z]+)*"
+        + _NEXT
+        + rb"""[^\s"',-][^\s"',]*|-[A-Za-z]*(?:n[A-Za-z]*b|b[A-Za-z]*n)[A-Za-z]*)"""
+        + _NEXT
+        + rb"""[^\s"',-][^\s"',]*"""
+        + _NEXT
+    ),
+    _on_command_line(rb"\blftp\b" + OPTION + rb"""-u["',\s]{0,30}[^\s,"']+,"""),
+    _on_command_line(
+        rb"\b(?:smbclient|rpcclient|smbmap|wmic)\b" + OPTION + rb"""-U["',\s]{0,30}[^\s%"']+%"""
     ),
     Kind(
         "password",
@@ -56,7 +92,21 @@ COMMANDS = (
         check=is_given,
         whole=True,
     ),
-    _on_command_line(rb"(?i:\bnet\s+use\b)[^\n|;]*?\\\\[^\s\\]+\\\S+\s+"),
+    Kind(
+        "password",
+        rb"""[^\s'"/][^\s'"]*""",
+        before=rb"""(?i:\bnet\s+use\b)[^\n|;]*?\\\\[^\s\\]+\\\S+(?:\s+/[^\s"']+)*\s+["']?""",
+        check=is_given,
+        whole=True,
+    ),
+    Kind(
+        "password",
+        rb"""[^\s'"/][^\s'"]*""",
+        before=rb"""(?i:\bnet["',\s\\]+user["',\s\\]+[^\s/"',\\]+["',\s\\]+)""",
+        check=looks_chosen,
+        whole=True,
+    ),
+    _on_command_line(rb"""(?i:\bschtasks\b)[^\n|;]*?(?i:/r?p)\s+["']?"""),
     Kind(
         "password",
         rb"""[^\s"'|:]+""",
@@ -69,8 +119,78 @@ COMMANDS = (
         "password",
         rb"""[^\s"'|]+""",
         before=rb"""\b(?:echo|printf)\s+(?:-[en]+\s+)?["']?""",
-        after=rb"""["']?\s*\|[^\n|;]*(?:--(?:password-stdin|with-token|token-stdin|passphrase-fd)|\bsudo\s(?:[^\n|;]*\s)?-[A-Za-z]*S\b)""",
+        after=rb"""["']?\s*\|[^\n|;]*(?:--(?:password-stdin|with-token|token-stdin|passphrase-fd)|\bsudo\s(?:[^\n|;]*\s)?-[A-Za-z]*S\b"""
+        rb"|\b(?:passwd|kinit|cryptsetup|smbpasswd)\b)",
         check=is_given,
+        whole=True,
+    ),
+    _on_command_line(
+        rb"\b(?:sudo\s(?:[^\n|;<]*\s)?-[A-Za-z]*S|su|kinit|smbpasswd|cryptsetup|with-token|password-stdin"
+        rb"""|pass\s+insert|secret\s+(?:put|set)|secret-tool)\b[^\n|;<]*<<<\s*["']?"""
+    ),
+    _on_command_line(
+        rb"\s-[uUln]"
+        + _NEXT
+        + rb"""[^\s"',|;\\-][^\s"'|;]*(?:"""
+        + _NEXT
+        + rb"""-[A-Za-z-]+(?:"""
+        + _NEXT
+        + rb"""[^\s"',|;\\-][^\s"'|;]*)?)*?"""
+        + _NEXT
+        + rb"""-[pP]["',\s\\=]{0,30}""",
+        check=_is_chosen_word,
+    ),
+    Kind(
+        "password",
+        rb"""[^\s"':@\x01]+""",
+        before=rb"""--(?:user|creds?|auth-cred|basic-auth|http-auth|login)["', =\\]{1,30}[^\s:"'/]+:""",
+        check=looks_chosen,
+        whole=True,
+    ),
+    _on_command_line(
+        rb"\b(?:rabbitmqctl|rabbitmqctl\.bat)\b"
+        + OPTION
+        + rb"(?:add_user|change_password|authenticate_user)"
+        + _NEXT
+        + rb"""[^\s"',]+"""
+        + _NEXT
+    ),
+    _on_command_line(rb"\bsnmp[a-z]{2,9}\b" + OPTION + rb"-[AXc]" + _NEXT, check=looks_chosen),
+    _on_command_line(rb"\bwpa_passphrase" + _NEXT + rb"""[^\s"']+""" + _NEXT),
+    _on_command_line(rb"""\biwconfig\s+\S+\s+key\s+["']?(?:s:)?""", check=looks_chosen),
+    _on_command_line(rb"\brclone\b" + OPTION + rb"(?:obscure|pass)" + _NEXT, check=looks_chosen),
+    _on_command_line(rb"\bsnyk" + _NEXT + rb"auth" + _NEXT, check=has_digit),
+    _on_command_line(rb"\bsonar-scanner\b" + OPTION + rb"-Dsonar\.login="),
+    _on_command_line(rb"\b(?:dotnet\s+nuget|nuget|gem)\s+push\b" + OPTION + rb"(?:-k|--key)" + _NEXT),
+    Kind(
+        "password",
+        rb"""[^\s'"/\x01][^\s'"\x01]*""",
+        before=rb"\bsecurity\s+(?:add-[a-z]+-password|unlock-keychain|create-keychain|import|export)\b"
+        + OPTION
+        + rb"-[wpP]"
+        + _NEXT,
+        check=is_given,
+        whole=True,
+    ),
+    Kind(
+        "password",
+        rb"""[^\s'"]+["'\s]+[^\s'"]+""",
+        before=rb"""\bqpdf\b[^\n|;]*?\s--encrypt\s+["']?""",
+        whole=True,
+    ),
+    _on_command_line(
+        rb"\bpdf(?:tk|to[a-z]+|info|images)\b" + OPTION + rb"(?:-[uo]pw|input_pw|(?:user|owner)_pw)" + _NEXT
+    ),
+    _on_command_line(rb"\bdb2\b[^\n;]*?(?i:\buser\s+\S+\s+using)\s+"),
+    _on_command_line(rb"\bdotnet\s+user-secrets\s+set" + _NEXT + rb"""[^\s"']+""" + _NEXT),
+    _on_command_line(rb"\bpoetry\s+config\s+http-basic\.\S+" + _NEXT + rb"""[^\s"']+""" + _NEXT),
+    _on_command_line(rb"""\bACL\s+SETUSER\s[^\n]*?\s["']?>"""),
+    _on_command_line(rb"""(?i:\b(?:requirepass|masterauth)["',\s]{1,5})""", check=looks_chosen),
+    Kind(
+        "password",
+        rb"""[^\s'",;]{6,}""",
+        before=rb"""\bAUTH["',\s]{1,5}(?:[A-Za-z]+["',\s]{1,5})?""",
+        check=looks_chosen,
         whole=True,
     ),
     Kind(
@@ -80,8 +200,8 @@ COMMANDS = (
         check=is_given,
         whole=True,
     ),
-    _on_command_line(rb"\b[wx]freerdp3?\b" + _OPTION + rb"""/p:["']?"""),
-    _on_command_line(rb"\bdoctl\b" + _OPTION + rb"""-t["',\s]{1,30}"""),
+    _on_command_line(rb"\b[wx]freerdp3?\b" + OPTION + rb"""/p:["']?"""),
+    _on_command_line(rb"\bdoctl\b" + OPTION + rb"""-t["',\s]{1,30}"""),
     _on_command_line(rb"\bmc[ \t]+(?:alias|config[ \t]+host)[ \t]+(?:set|add)(?:[ \t]+\S+){3}[ \t]+"),
     _on_command_line(rb"""\bp?npm\s+config\s+set\s+\S*_(?:auth|password)[\s=]+["']?"""),
     Kind(
@@ -106,7 +226,7 @@ COMMANDS = (
     Kind(
         "password",
         rb"""[^"'\n]+""",
-        before=rb"""(?i:\bset\s+password\s+for\s+[^=\n;]{1,120}=\s*(?:password\s*\(\s*)?)["']""",
+        before=rb"""(?i:\bset\s+password\s+(?:for\s+[^=\n;]{1,120})?=\s*(?:password\s*\(\s*)?)["']""",
         whole=True,
     ),
     Kind(
@@ -115,7 +235,30 @@ COMMANDS = (
         before=rb"(?i:\byour\s+(?:(?:log|sign)-?in\s+|one-time\s+|confirmation\s+)?code(?:\s+is)?:?\s+)",
         whole=True,
     ),
-    _on_command_line(rb"\bredis-cli\b" + _OPTION + rb"""-a["',\s\\]{1,30}"""),
+    Kind(
+        "code",
+        rb"[0-9]{4,8}",
+        before=rb"\b",
+        after=rb"(?i:\s+is\s+your\s+(?:[A-Za-z]+\s+){0,2}(?:verification|security|login|sign-in|one-time|confirmation"
+        rb"|authentication|access)\s+(?:code|pin|passcode|password))",
+        whole=True,
+    ),
+    Kind(
+        "code",
+        rb"[0-9]{4,8}",
+        before=rb"(?i:\bcode\s+)",
+        after=rb"(?i:\s+to\s+(?:sign|log|verify|confirm)\b)",
+        whole=True,
+    ),
+    Kind("otp-secret", rb"[A-Za-z0-9%+/=_-]+", before=rb"\botpauth-migration://offline\?data=", whole=True),
+    _on_command_line(rb"\bredis-cli\b" + OPTION + rb"""-a["',\s\\]{1,30}"""),
+    Kind(
+        "password",
+        rb"""[^'"\s$()-][^'"\s()]*""",
+        before=rb"(?i:\bConvertTo-SecureString(?:\s+-String)?)\s+",
+        check=is_given,
+        whole=True,
+    ),
     Kind(
         "password",
         rb"""[^'"]+""",
@@ -126,9 +269,37 @@ COMMANDS = (
     Kind("password", _ARGUMENT, before=rb"""\s-pass(?:in|out)?\s+["']?pass:""", check=is_given, whole=True),
     Kind(
         "password",
-        rb"""[^'"]+""",
-        before=rb"""(?i:\bidentified\s+(?:with\s+\S+\s+)?by\s+(?:password\s+)?)["']""",
+        _QUOTED,
+        before=rb"""(?i:\bidentified\s+(?:with\s+\S+\s+)?by\s+(?:password\s+)?(?:["']\x01+["']\s+replace\s+)?)["']""",
         check=is_given,
+        whole=True,
+    ),
+    Kind(
+        "password",
+        rb"""[^\s'";]+""",
+        before=rb"(?i:\b(?:create|alter|grant)\s[^\n;]*?\bidentified\s+by\s+)",
+        check=looks_chosen,
+        whole=True,
+    ),
+    Kind(
+        "key",
+        _QUOTED,
+        before=rb"""(?i:\bpragma\s+(?:\w+\.)?(?:hex)?(?:re)?key\s*=\s*"""
+        rb"""|\battach\s+(?:database\s+)?["'][^"'\n]*["']\s+as\s+\S+\s+key\s+)["']""",
+        whole=True,
+    ),
+    Kind(
+        "password",
+        _QUOTED,
+        before=rb"""(?i:\b(?:mysqli?_connect|mysqli|PDO|getConnection)\(\s*(?:(?:\\*"[^"\n]*"|\\*'[^'\n]*'|[A-Za-z0-9_$.]+)\s*,\s*){2})\\*["']""",
+        check=is_given,
+        whole=True,
+    ),
+    Kind(
+        "password",
+        rb"""[^"'\s\\]+""",
+        before=rb"""(?i:(?:\.log_?in|\blogin|\.auth|\.authenticate|\bsp_addlogin|changeUserPassword|Credentials?|PasswordAuthentication)\(?\s*[bruN]?\\*["'][^"'\n]*["']\s*,\s*[bruN]?\\*["'])""",
+        check=looks_chosen,
         whole=True,
     ),
 )

@@ -13,11 +13,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from agentfence.core.redaction.checks import (
+    ends_with_user,
+    ends_with_user_of_mail,
     has_digit,
     is_basic_credential,
     is_card,
     is_mixed,
     is_not_publishable,
+    looks_chosen,
     looks_issued,
     looks_random,
 )
@@ -25,6 +28,10 @@ from agentfence.core.values import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+
+LONGEST_BEFORE = 64
+"""Bytes."""
 
 
 @frozen
@@ -43,6 +50,8 @@ class Kind:
     """What must follow, and stays readable."""
     check: Callable[[bytes], bool] | None = None
     """A second look at the secret."""
+    check_before: Callable[[bytes], bool] | None = None
+    """A second look at what stands before the secret, as far as `LONGEST_BEFORE`."""
     whole: bool = False
     """Whether to look for all of it, not only for how it begins."""
 
@@ -287,6 +296,11 @@ TOKENS = (
     Kind("age-key", rb"AGE-SECRET-KEY-1", rb"[A-Z0-9]{20,}"),
     Kind("password-hash", rb"\$2[abxy]?\$[0-9]{2}\$", rb"[./A-Za-z0-9]{40,}"),
     Kind("password-hash", rb"\$(?:1|5|6|y|7|apr1|argon2id?|argon2d)\$", rb"[./A-Za-z0-9$,=+]{20,}"),
+    Kind(
+        "password-hash",
+        rb"\{(?:S?SHA(?:224|256|384|512)?|S?MD5|CRYPT|PBKDF2[A-Z0-9-]*)\}",
+        rb"[A-Za-z0-9+/=$.]{16,}",
+    ),
     # Forms rather than services
     Kind("private-key", rb"b3BlbnNzaC1rZXktdjE", rb"[A-Za-z0-9+/=]{40,}"),
     Kind(
@@ -338,6 +352,29 @@ INTRODUCED = (
         before=rb"[A-Za-z0-9_.*-]+:(?:543[0-9]|6432|\*):[A-Za-z0-9_.*-]+:[A-Za-z0-9_.*@-]+:",
         whole=True,
     ),
+    Kind(
+        "password",
+        rb"""[!-&(-+./-~-]{5,}""",
+        before="(?:密码|密碼|口令|パスワード|暗証番号|비밀번호)(?:是|は|为|為|은|는)[ :]*".encode(),
+        check=looks_chosen,
+        whole=True,
+    ),
+    Kind(
+        "password",
+        rb"""[^\s"'`,;/]{5,}""",
+        before=rb"(?i:\b(?:login|logins|creds?|credentials?|account):?[ \t]+)[^\s/:]{1,40}[ \t]/[ \t]",
+        check=looks_chosen,
+        whole=True,
+    ),
+    Kind(
+        "password",
+        rb"""[^"'<>\s]{5,}""",
+        before=rb"""\b(?:value|content)=["']""",
+        after=rb"""["']\s+(?:[a-z-]{1,12}=["'][^"'<>]*["']\s+)?(?:type|name|key|id)=["'][^"'<>]*(?i:passw(?:or)?d|secret|token|api_?key)""",
+        check=looks_chosen,
+        whole=True,
+    ),
+    Kind("private-key", rb"[A-Za-z0-9+/]{40,}=*", before=rb"<(?:D|P|Q|DP|DQ|InverseQ)>", whole=True),
     Kind("wifi-password", rb"[^;\s]+", before=rb"\bWIFI:(?:[A-OQ-Z]:[^;\n]*;)*P:", whole=True),
     Kind(
         "password",
@@ -346,6 +383,29 @@ INTRODUCED = (
         whole=True,
     ),
     Kind("dsn-password", rb"[^\s@/:]+", before=rb":", after=rb"@(?:tcp|unix)\(", whole=True),
+    Kind(
+        "dsn-password",
+        rb"""[^\s@/:"'\\]+""",
+        before=rb"[A-Za-z0-9_]:",
+        after=rb"@/[A-Za-z]",
+        check=looks_chosen,
+        whole=True,
+    ),
+    Kind("psk", rb"""[^"\n\\]+""", before=rb"""\b(?:PSK|EAP|XAUTH)\s+\\*\"""", whole=True),
+    Kind(
+        "password",
+        rb"""[^\s"'\\]+""",
+        before=rb"\[[A-Za-z0-9.-]+(?:\.[A-Za-z]+\]|\]:[0-9]+)\s+[^\s:]+:",
+        check=looks_chosen,
+        whole=True,
+    ),
+    Kind(
+        "url-password",
+        rb"""[^\s/:@"'\\]+""",
+        before=rb"""(?i:proxy)["'\s:=\\]+[A-Za-z0-9._-]+:""",
+        after=rb"@",
+        whole=True,
+    ),
     Kind("dsn-password", rb"[^\s@/]+", before=rb"jdbc:oracle:[a-z]+:[^\s@/:]+/", after=rb"@", whole=True),
     Kind(
         "oauth-code",
@@ -359,7 +419,36 @@ INTRODUCED = (
 of a URL: so each of these tables is looked for apart."""
 
 _NAMING = rb"\b[A-Za-z0-9_-]*"
+_BARE_PASSWORD = rb"""[^\s/:"'<>`\\(),;{}|\[\]\x01]+"""
+_PORT = rb":[0-9]{2,5}\b"
+_ADDRESS = rb"(?:[0-9]{1,3}\.){3}[0-9]{1,3}\b"
 MARKED = (
+    # `bob:secret@host` without a scheme. A port, an address or a common user tell it from `cc:bob1@mail`.
+    Kind(
+        "url-password",
+        _BARE_PASSWORD,
+        before=rb"[A-Za-z0-9_]:",
+        after=rb"@(?:[A-Za-z0-9_.-]+" + _PORT + rb"|" + _ADDRESS + rb")",
+        check=looks_chosen,
+        check_before=ends_with_user,
+        whole=True,
+    ),
+    Kind(
+        "url-password",
+        _BARE_PASSWORD,
+        before=rb"[A-Za-z0-9_]:",
+        after=rb"@(?:[A-Za-z0-9_-]+\.)+[A-Za-z]{2,}\b",
+        check=looks_chosen,
+        check_before=ends_with_user_of_mail,
+        whole=True,
+    ),
+    Kind(
+        "url-password",
+        _BARE_PASSWORD,
+        before=rb"\b(?:root|admin|guest|postgres|mysql|sa|default|elastic|neo4j):",
+        after=rb"@(?:[A-Za-z0-9_.-]+" + _PORT + rb"|localhost\b|" + _ADDRESS + rb")",
+        whole=True,
+    ),
     Kind(
         "api-key",
         _NAMING + rb"(?:sk|[po]at|secret|token|api[_-]?key|_live|_test)[_-][0-9a-f]{32}",

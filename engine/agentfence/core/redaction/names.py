@@ -48,7 +48,9 @@ _PHRASES = {
     )
     for phrase in phrases.split()
 }
-_PHRASES |= {(word,): SecretName("password") for word in vocabulary.PASSWORDS.split()}
+_WORD = late_regex(r"[A-Z]+(?![a-z])|[A-Z]?[^\W\d_A-Z]+")
+_PHRASES |= {tuple(_WORD.findall(word)): SecretName("password") for word in vocabulary.PASSWORDS.split()}
+_PHRASES |= {(word,): SecretName("password", Proof.CHOSEN) for word in vocabulary.AMBIGUOUS.split()}
 _PHRASES |= {(owner, "pass"): SecretName("password") for owner in vocabulary.OWNERS.split()}
 _FIRST_WORDS = frozenset(phrase[0] for phrase in _PHRASES)
 _ABOUT = frozenset(vocabulary.ABOUT.split())
@@ -67,8 +69,10 @@ _SQUASHED = late_regex(
     re.DOTALL,
 )
 """Names written without any sign of their words, as `dbpassword`."""
-_WORD = late_regex(r"[A-Z]+(?![a-z])|[A-Z]?[^\W\d_A-Z]+")
 _INVISIBLE = late_regex("[\u00ad\u200b-\u200f\u2060-\u2064\ufeff]")
+_LATIN = late_regex("[A-Za-z]")
+_ALIKE = str.maketrans("аеорсухіјѕԁАВЕКМНОРСТХІЈЅοαν", "aeopcyxijsdABEKMHOPCTXIJSoav")
+"""Letters of Cyrillic and Greek that pass for Latin ones in `pаssword`."""
 _LONGEST_PHRASE = 3
 _LONGEST_PART = 128
 
@@ -79,6 +83,8 @@ def classify(name: str) -> SecretName | None:
         name = f"{name[:_LONGEST_PART]} {name[-_LONGEST_PART:]}"
     if not name.isascii():
         name = _INVISIBLE.sub("", unicodedata.normalize("NFKC", name))
+        if _LATIN.search(name):
+            name = name.translate(_ALIKE)
     words = [word.lower() for word in _WORD.findall(name)]
     found = _phrase(words)
     if found is None or found.proof is Proof.RANDOM:

@@ -9,12 +9,13 @@ Invariants
 
 from __future__ import annotations
 
-from itertools import repeat
+from itertools import repeat, zip_longest
 from typing import TYPE_CHECKING
 
 from agentfence.core.late_regex import late_regex
 from agentfence.core.redaction.checks import looks_chosen, looks_random
 from agentfence.core.redaction.names import DESCRIPTIVE, Proof, SecretName
+from agentfence.core.redaction.parameters import named_lists
 from agentfence.core.redaction.spans import encode
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ _TOO_DEEP = "[REDACTED:too-deep]"
 _LONGEST_COMMAND_LINE = 256
 _SMALLEST_CARD = 10**12
 _LARGEST_NUMBER = 10**300
-_NAME_MEMBERS = ("name", "key", "Name", "Key", "header", "variable", "field")
+_NAME_MEMBERS = ("name", "key", "Name", "Key", "header", "variable", "field", "label", "Label")
 _VALUE_MEMBERS = frozenset({"value", "Value", "val"})
 _FIELD_MEMBERS = ("selector", "element", "locator", "xpath", "target")
 """What tools for browsers and screens call the field that they type into."""
@@ -62,9 +63,19 @@ _PROGRAMS = frozenset(
         "mc",
         "doctl",
         "xfreerdp",
+        "rabbitmqctl",
+        "redis-cli",
+        "wpa_passphrase",
+        "snyk",
+        "dotnet",
+        "db2",
     )
 )
 """Programs that take a secret without an option."""
+_PROGRAM_MEMBERS = ("command", "cmd", "program", "executable")
+_PROGRAM = late_regex(r"[A-Za-z0-9_./\\:-]{1,200}")
+_ARGUMENT_MEMBERS = frozenset({"args", "arguments", "argv"})
+"""Where tools take a command and its words apart: `{"command": "mysql", "args": ["-p…"]}`."""
 _FIELD_WORDS = late_regex(r"(?i)\b(?:form|text|input|entry)?[ _-]?(?:field|box|input|textbox)s?\b")
 _JWK_MEMBERS = frozenset({"d", "p", "q", "dp", "dq", "qi", "k"})
 _PRIVATE_KEY = SecretName("private-key")
@@ -122,17 +133,25 @@ class Record:
             return
         self.texts.extend(value)
         rule = self._rule_of_members(value, secret)
+        program = _program(value)
+        named = self._named_lists(value)
         for key, member in value.items():
             its_secret = rule(key)
-            if its_secret is None and isinstance(member, str):
+            if key in named and isinstance(member, list) and its_secret is None:
+                self._read_named(member, named[key], depth)
+            elif program and key in _ARGUMENT_MEMBERS and isinstance(member, list):
+                self._read_list(member, its_secret, depth, program)
+            elif program and key in _ARGUMENT_MEMBERS and isinstance(member, str):
+                self.texts += (member, f"{program} {member}")
+            elif its_secret is None and isinstance(member, str):
                 self.texts.append(member)  # most members are this: no call for them
             else:
                 self.read(member, its_secret, depth)
 
-    def _read_list(self, value: list[Json], secret: SecretName | None, depth: int) -> None:
+    def _read_list(self, value: list[Json], secret: SecretName | None, depth: int, program: str = "") -> None:
         if not self._work.spend(_COST_OF_A_CONTAINER + len(value) // _MEMBERS_A_MICROSECOND):
             return
-        words = command_line(value)
+        words = command_line([program, *value] if program else value)
         if words:
             self.texts.append(" ".join(words))
         for item, its_secret in zip(value, self._secrets_of_items(value, secret), strict=False):
@@ -140,6 +159,31 @@ class Record:
                 self.texts.append(item)
             else:
                 self.read(item, its_secret, depth)
+
+    def _named_lists(self, value: dict[str, Json]) -> dict[str, list[SecretName | None]]:
+        """Give the lists whose items have names elsewhere, where a name announces a secret."""
+        if not any(isinstance(member, list) for member in value.values()):
+            return {}
+        found = {key: [*map(self._classify, names)] for key, names in named_lists(value).items()}
+        return {key: secrets for key, secrets in found.items() if any(secrets)}
+
+    def _read_named(self, value: list[Json], secrets: list[SecretName | None], depth: int) -> None:
+        self._work.spend(_COST_OF_A_CONTAINER + len(value) // _MEMBERS_A_MICROSECOND)
+        for item, secret in zip_longest(value, secrets[: len(value)]):
+            if isinstance(item, list) and depth < _DEEPEST:
+                self._read_named(item, secrets, depth + 1)
+            else:
+                self.read(item, secret, depth)
+
+    def _write_named(
+        self, value: list[Json], rewriting: Rewriting, secrets: list[SecretName | None], depth: int
+    ) -> list[Json]:
+        return [
+            self._write_named(item, rewriting, secrets, depth + 1)
+            if isinstance(item, list) and depth < _DEEPEST
+            else self.write(item, rewriting, secret, depth + 1)
+            for item, secret in zip_longest(value, secrets[: len(value)])
+        ]
 
     def _take_names(self, names: Iterable[str]) -> None:
         if self._names.issuperset(names):
@@ -199,6 +243,8 @@ class Record:
         self, value: dict[str, Json], rewriting: Rewriting, secret: SecretName | None, depth: int
     ) -> dict[str, Json]:
         rule = self._rule_of_members(value, secret)
+        program = _program(value)
+        named = self._named_lists(value)
         written: dict[str, Json] = {}
         alike: dict[str, int] = {}
         for key, member in value.items():
@@ -209,16 +255,32 @@ class Record:
             secret = rule(key)
             if shown != key:  # what is left of the key may be a name of its own
                 secret = _stricter(secret, rule(shown))
-            written[shown] = self.write(member, rewriting, secret, depth + 1)
+            if key in named and isinstance(member, list) and secret is None:
+                written[shown] = self._write_named(member, rewriting, named[key], depth + 1)
+            elif program and key in _ARGUMENT_MEMBERS and isinstance(member, list) and depth + 1 < _DEEPEST:
+                written[shown] = self._write_list(member, rewriting, secret, depth + 1, program)
+            elif program and key in _ARGUMENT_MEMBERS and isinstance(member, str):
+                line = rewriting.text(f"{program} {member}")
+                is_told = line.startswith(f"{program} ")
+                written[shown] = line.removeprefix(f"{program} ") if is_told else rewriting.text(member)
+            else:
+                written[shown] = self.write(member, rewriting, secret, depth + 1)
             if shown != key and not isinstance(member, (dict, list)):
                 written[shown] = self.write(written[shown], rewriting, rule(shown), depth + 1)
         return written
 
     def _write_list(
-        self, value: list[Json], rewriting: Rewriting, secret: SecretName | None, depth: int
+        self,
+        value: list[Json],
+        rewriting: Rewriting,
+        secret: SecretName | None,
+        depth: int,
+        program: str = "",
     ) -> list[Json]:
-        words = command_line(value)
+        words = command_line([program, *value] if program else value)
         items: list[Json] = [*rewriting.command_line(words)] if words else value
+        if words and program:
+            del items[0]
         secrets = self._secrets_of_items(value, secret)
         return [
             self.write(item, rewriting, its, depth + 1) for item, its in zip(items, secrets, strict=False)
@@ -277,9 +339,17 @@ class Record:
 
 def members_tell(value: dict[str, Json]) -> bool:
     """Whether members of an object may say what another one is."""
-    if not _TELLING_MEMBERS.isdisjoint(value):
+    if not _TELLING_MEMBERS.isdisjoint(value) or _program(value):
         return True
     return "content" in value and any(name in value for name in _NAME_MEMBERS)
+
+
+def _program(value: dict[str, Json]) -> str:
+    """Give the program whose words another member holds; nothing where none does."""
+    if _ARGUMENT_MEMBERS.isdisjoint(value):
+        return ""
+    names = (name for member in _PROGRAM_MEMBERS if isinstance(name := value.get(member), str))
+    return next((name for name in names if _PROGRAM.fullmatch(name)), "")
 
 
 def _stricter(first: SecretName | None, second: SecretName | None) -> SecretName | None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from agentfence.core.redaction.checks import looks_chosen
 from agentfence.core.redaction.nested import looks_nested, read_nested, write_nested
 from agentfence.core.redaction.scanning import found_by, literal_scanner, touched
-from agentfence.core.redaction.spans import UNREAD, decode, encode, replace
+from agentfence.core.redaction.spans import BLANK, UNREAD, decode, encode, replace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -125,11 +125,27 @@ class Rewriting:
             return words
         if not self._work.spend(_COST_OF_A_WORD * len(words)):
             return [UNREAD] * len(words)
-        spans = self._find(self._markers.blank(encode(line)), self._work)
+        spans = self._all_found(self._markers.blank(encode(line)))
         shown, start = [], 0
         for word in map(encode, words):
             end = start + len(word)
             inside = [span.within(start, end) for span in spans if span.start < end and start < span.end]
-            shown.append(decode(replace(word, self._markers.blank(word), inside)))
+            blanked = self._markers.blank(word)
+            if decode(word) in self.changed:  # a word may hold what the line around it hides
+                inside += self._all_found(blanked)
+            shown.append(decode(replace(word, blanked, inside)))
             start = end + 1
         return shown
+
+    def _all_found(self, text: bytes) -> list[Span]:
+        """Give what is found until nothing more is: an option may stand behind another one's secret."""
+        spans: list[Span] = []
+        for _ in range(_MOST_ROUNDS):
+            new = [span.within(0, len(text)) for span in self._find(text, self._work)]
+            new = [span for span in new if text[span.start : span.end].strip(BLANK)]
+            if not new:
+                break
+            spans += new
+            for start, end, *_ in new:
+                text = text[:start] + BLANK * (end - start) + text[end:]
+        return spans

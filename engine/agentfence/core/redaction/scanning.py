@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 _MEMORY = 32 << 20
 """For RE2's cache of states. When it overflows, RE2 stays linear but slows down."""
 _COST = 4
+_STRETCH = 8_192
+_OVERLAP = 2_048
 
 
 class Scanner:
@@ -41,7 +43,23 @@ class Scanner:
 
     def search(self, text: bytes, position: int = 0) -> tuple[int, int] | None:
         """Give where the leftmost match at or after `position` starts and ends."""
-        found: tuple[int, int] = self._match(self._unanchored, text, position, len(text))[0]
+        return self._search(text, position, len(text))
+
+    def search_near(self, text: bytes, position: int) -> tuple[int, int] | None:
+        """Do the same a stretch of the text at a time, which is all that one match may lie in.
+
+        Where much is found, what has begun before and may end anywhere, as a command and its option, would
+        else be followed to the end of the text each time.
+        """
+        while (limit := position + _STRETCH) < len(text):
+            found = self._search(text, position, limit)
+            if found:
+                return found if found[1] < limit else self._search(text, found[0], len(text))
+            position = limit - _OVERLAP
+        return self._search(text, position, len(text))
+
+    def _search(self, text: bytes, position: int, limit: int) -> tuple[int, int] | None:
+        found: tuple[int, int] = self._match(self._unanchored, text, position, limit)[0]
         return found if found[0] >= 0 else None
 
 

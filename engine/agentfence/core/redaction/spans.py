@@ -17,8 +17,9 @@ UNREAD = "[REDACTED:unread]"
 """What is shown of a text, or a value, in which nothing was looked for."""
 _LONGEST_MARKER = 96
 _NO_END = 1 << 62
-_BLANK = b"\x01"
-_NOTHING_LEFT = _BLANK + b" \t\f\"'`"
+BLANK = b"\x01"
+"""What stands for each byte of what was found, while more is looked for."""
+_NOTHING_LEFT = BLANK + b" \t\f\"'`"
 
 
 class Span(NamedTuple):
@@ -79,7 +80,7 @@ class Markers:
         """Give the text with each marker in it blanked, at the same length."""
         if b"[REDACTED:" not in text:
             return text
-        return self._marker.sub(lambda marker: _BLANK * len(marker[0]), text)
+        return self._marker.sub(lambda marker: BLANK * len(marker[0]), text)
 
     def strip(self, text: str) -> str:
         """Give the text without markers."""
@@ -91,7 +92,7 @@ def blank(text: bytes, spans: Iterable[Span]) -> bytes:
     pieces: list[bytes] = []
     done = 0
     for span in spans:
-        pieces += (text[done : span.start], _BLANK * (span.end - span.start))
+        pieces += (text[done : span.start], BLANK * (span.end - span.start))
         done = span.end
     return b"".join((*pieces, text[done:])) if pieces else text
 
@@ -123,10 +124,10 @@ def _merged(blanked: bytes, spans: Iterable[Span]) -> list[Span]:
 def _around_markers(blanked: bytes, span: Span) -> Span:
     """Give the span grown over the markers that it cuts."""
     start, end = span.start, span.end
-    if blanked[start : start + 1] == _BLANK:
+    if blanked[start : start + 1] == BLANK:
         before = blanked[max(0, start - _LONGEST_MARKER) : start]
-        start -= len(before) - len(before.rstrip(_BLANK))
-    if blanked[end - 1 : end] == _BLANK:
+        start -= len(before) - len(before.rstrip(BLANK))
+    if blanked[end - 1 : end] == BLANK:
         after = blanked[end : end + _LONGEST_MARKER]
-        end += len(after) - len(after.lstrip(_BLANK))
+        end += len(after) - len(after.lstrip(BLANK))
     return span._replace(start=start, end=end)

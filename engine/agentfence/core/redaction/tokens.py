@@ -7,8 +7,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from agentfence.core.redaction.checks import alternates
-from agentfence.core.redaction.command_kinds import COMMANDS
-from agentfence.core.redaction.kinds import INTRODUCED, MARKED, TOKENS
+from agentfence.core.redaction.command_kinds import COMMANDS, OPTION
+from agentfence.core.redaction.kinds import INTRODUCED, LONGEST_BEFORE, MARKED, TOKENS
 from agentfence.core.redaction.scanning import byte_scanner
 from agentfence.core.redaction.spans import Span
 
@@ -34,12 +34,12 @@ GLUED = (
     + b"|".join(
         start.removeprefix(rb"\b")
         for table in TABLES
-        for start in (kind.looked_for() for kind in table)
+        for start in (kind.looked_for().partition(OPTION)[0] for kind in table)
         if start.startswith(rb"\b")
     )
     + rb"|(?i:bearer|basic)|[2-6][0-9]{3}[ -]?[0-9]{4})"
 )
-"""Those that need a boundary, behind an escape, where only a view shows one; for RE2."""
+"""Those that need a boundary, behind an escape, where only a view shows one; of commands the program."""
 
 
 class Tokens:
@@ -60,7 +60,7 @@ class Tokens:
         """Give the credentials in `text`."""
         position = 0
         for _ in work.looks(_COST):
-            found = self._scanner.search(text, position)
+            found = self._scanner.search_near(text, position)
             if found is None:
                 return
             first, end = found
@@ -74,7 +74,7 @@ class Tokens:
                 position = first + 1  # what begins as one kind may be another: `5500000000:AA…`
             else:
                 kind, start, position = self._secret(match)
-                if kind.check is None or kind.check(text[start:position]):
+                if _is_secret(kind, text, start, position):
                     yield Span(start, position, kind.name)
                 elif kind.before:
                     position = max(start, first + 1)  # the secret that is none may hold another kind
@@ -100,6 +100,13 @@ class Tokens:
         index = match.lastindex or 1
         kind = self._kinds[index - 1]
         return kind, *match.span(index if kind.before or kind.after else 0)
+
+
+def _is_secret(kind: Kind, text: bytes, start: int, end: int) -> bool:
+    """Whether what looks like one bears a second look."""
+    if kind.check and not kind.check(text[start:end]):
+        return False
+    return not kind.check_before or kind.check_before(text[max(0, start - LONGEST_BEFORE) : start])
 
 
 def _unwrappable(window: bytes) -> tuple[bytes, list[re.Match[bytes]]]:

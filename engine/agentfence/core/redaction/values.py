@@ -40,7 +40,8 @@ _WORDS = rb"|".join(
 _MOST_BACKSLASHES = 64
 _END = rb"""(?=[\s"'`,;)}\]|&>\\]|[.:?!](?:\s|\Z)|\Z)"""
 _CODE = (
-    rb"[A-Za-z_$](?:[A-Za-z_$.]{1,120}+|64|256|512|(?<=md)5){0,8}+[(\[](?:[^\n]{0,200}?[)\]]|\s*(?:\n|\Z))"
+    rb"[A-Za-z_$](?:[A-Za-z_$.]{1,120}+|64|256|512|(?<=[mM][dD])5|(?<=[sS][hH][aA])[123]){0,8}+"
+    rb"[(\[](?:[^\n]{0,200}?[)\]]|\s*(?:\n|\Z))"
 )
 _FILLED_IN = (
     rb"\$?\{[^\"'{}\n]{0,60}\}|\{\{[^\"'\n]{0,60}\}\}|<[^\"'<>\n]{0,60}>|%(?:\([a-z_]{1,40}\))?[sdr]"
@@ -56,6 +57,12 @@ _HONEST = re.compile(
             rb"(?:\$[A-Z_][A-Z0-9_]*+|%[A-Z_]+%|:[A-Za-z_]{1,40}|0x[0-9A-Fa-f]{1,8})" + _END,
             rb"\[?(?:String|ID|Int|Float|Boolean)!?\]?!?(?=[\s,)=])",  # a type of GraphQL
             rb"\$[a-z][A-Za-z0-9_]{0,60}(?=[,)])",  # one of its variables
+            rb"(?:config|cfg|conf|settings|self|this|env|options|opts|props|state|ctx|context|args|params|request|req"
+            rb"|data|form|body|creds|credentials|secrets|vars?|local|module|values|Values)"
+            rb"(?:\.[A-Za-z_][A-Za-z0-9_]{0,60}+){1,6}+" + _END,
+            rb"(?:\$[0-9]{1,2}|\?)" + _END,  # a parameter of SQL
+            rb"<[A-Za-z][A-Za-z0-9_ .-]{0,40}>",  # to be filled in
+            rb"\([A-Z][A-Za-z]{2,20}-[A-Z]",  # a call of PowerShell
             rb"!(?:secret|Ref|Sub|GetAtt|vault|env|ENV) ",  # tags of YAML
             rb"(?:https?|op|env|file|vault|secretref|ssm)://|arn:[a-z]",  # where it is kept
             rb"[A-Za-z_$]{1,60}+(?:(?:\.|->|::)[A-Za-z_]{1,60}+){1,6}+" + _END,  # config.password
@@ -68,7 +75,7 @@ _HONEST = re.compile(
     )
 )
 _QUOTED = re.compile(
-    rb"""[bBrRfFuU]{0,2}(?:\"{3}(?P<text>.*?)\"{3}|"(?P<double>(?:[^"\\]|\\.)*+)"?"""
+    rb"""[bBrRfFuUNn@]{0,2}(?:\"{3}(?P<text>.*?)\"{3}|"(?P<double>(?:[^"\\]|\\.)*+)"?"""
     rb"""|'(?P<single>(?:[^'\\\n]|\\.)*+)'?|`(?P<back>(?:[^`\\]|\\.)*+)`?)""",
     re.DOTALL,
 )
@@ -94,7 +101,11 @@ _PROOFS = {
     Proof.RANDOM: (_SHORT, looks_random),
 }
 _COOKIE = re.compile(rb"""["']?[^\s"'=;,(){}\[\]]{1,80}=[^\s=]|[\[{]""")
-_SCHEME = re.compile(rb"""(?i:bearer|basic|token|apikey|negotiate|dpop)[ \t]++([^\s"'`,;]++)""")
+_SCHEME = re.compile(
+    rb"""(?i:bearer|basic|token|apikey|negotiate|dpop)[ \t]++(?:[A-Za-z_]{1,20}=[\\\f]*["'])?([^\s"'`,;]++)"""
+)
+_OTHER_SCHEME = re.compile(rb"""[A-Za-z][A-Za-z_-]{1,30}+[ \t]++([A-Za-z0-9._~+/=-]{8,}+)""")
+"""One that only a vendor knows: `GenieKey …`."""
 _PARAMETERS = re.compile(rb"(?i:digest|aws4-hmac-sha256|oauth|signature|hawk|ntlm)[ \t]")
 _ALPHANUMERIC = re.compile(rb"[A-Za-z0-9\x80-\xff]")
 _TOKEN = re.compile(
@@ -156,6 +167,9 @@ def read_header(text: bytes, position: int, quote: bytes, label: str) -> Reading
     scheme = _SCHEME.match(text, position)
     if scheme:
         return Reading(() if is_honest(text, scheme.start(1)) else (scheme.span(1),), scheme.end())
+    other = None if label.startswith("cookie") else _OTHER_SCHEME.match(text, position)
+    if other and looks_chosen(other[1]) and not _PARAMETERS.match(text, position):
+        return Reading((other.span(1),), other.end())
     if label.startswith("cookie") and not _COOKIE.match(text, position):
         return _read_doubtful(text, position, Proof.RANDOM)
     is_open = text[position : position + 1] not in {b'"', b"'", b"{", b"["}

@@ -22,6 +22,7 @@ _ESCAPE = re.compile(
     rb"\\\\*+(?:u(?P<unit>[0-9A-Fa-f]{4})|x(?P<byte>[0-7][0-9A-Fa-f])|(?P<letter>[nrt])|(?P<mark>[\"'/`])|)"
     rb"|%(?:25)*(?P<percent>[0-9A-Fa-f]{2})"
     rb"|&(?:(?P<entity>quot|apos|amp|lt|gt)|#(?P<number>[0-9]{2,3})|#[xX](?P<hex>[0-7][0-9A-Fa-f]));"
+    rb"|\xef(?P<wide>\xbc[\x81-\xbf]|\xbd[\x80-\x9e])"
     rb"|" + _INVISIBLE
 )
 """Each alternative begins with a plain byte, to one of which `re` skips quickly, and none gives up a run of
@@ -35,7 +36,9 @@ MOST_ESCAPES = 30_000
 
 HIDDEN = (
     rb"%(?:25)*[0-7][0-9A-Fa-f]|\\+u00[2-7]|\\+x[2-7]|\\+u(?:00[Aa][Dd]|20[026][0-9A-Fa-f]|[Ff][Ee][Ff][Ff]|001[Bb])"
-    rb"|\\+u[0-9A-Fa-f]{4}\\*\x22\s*:|:\\+/|&#|[A-Za-z0-9_-](?:" + _INVISIBLE + rb")+[A-Za-z0-9_-]"
+    rb"|(?:\xef\xbc[\xa1-\xba]|\xef\xbd[\x81-\x9a]){4}"
+    rb"|\\+u[0-9A-Fa-f]{4}(?:[A-Za-z ]*\\*[\x22']?\s*[:=]|[A-Za-z]+[0-9])"
+    rb"|:\\+/|&#|[A-Za-z0-9_-](?:" + _INVISIBLE + rb")+[A-Za-z0-9_-]"
 )
 """Escapes that may hide a secret from every other detector, as an expression for RE2."""
 
@@ -110,6 +113,8 @@ def _plain(escape: re.Match[bytes]) -> bytes:
             return chr(int(text, 16)).encode("utf-8", "surrogatepass")
         case "byte" | "percent" | "hex":
             return bytes((int(text, 16),))
+        case "wide":
+            return bytes(((text[0] - 0xBC) * 64 + (text[1] & 0x3F) + 0x20,))  # U+FF01 to U+FF5E
         case "number":
             return bytes((int(text) & 0x7F,))
         case "letter":

@@ -26,13 +26,28 @@ db database user smtp imap mail email root admin ftp sftp ssh redis pg postgres 
 account wifi ldap bind app api svc service my ssh sudo become vault keystore truststore store key
 """
 """Words before `pass` that make it a password."""
-PASSWORDS = "contraseña пароль 密码 密碼 パスワード 비밀번호"
+PASSWORDS = """
+requirepass masterauth
+contraseña lösenord losenord adgangskode salasana passord hasło jelszó jelszo şifre lozinka slaptažodis
+slaptazodis пароль סיסמה סיסמא κωδικός/πρόσβασης 密码 密碼 口令 パスワード 暗証番号 비밀번호 패스워드 암호
+palavra/passe parola/d/ordine kata/sandi mật/khẩu mat/khau كلمة/المرور كلمة/السر รหัสผ่าน
+"""
 """Passwords in words that make no label."""
+AMBIGUOUS = """
+passe mdp clave parola parol haslo heslo sifre sandi geslo geheimnis κωδικός 秘密 秘密鍵 المرور السر khẩu khau
+"""
+"""Words for passwords that mean other things too: the value must look chosen."""
+STEMS = """
+kennwort contrase senha wachtwoord passe mdp clave parol lösenord losenord adgangskode salasana passord haslo
+hasło heslo jelszó jelszo sifre şifre Şifre geslo geheimnis lozinka slapta κωδικ סיסמ пароль Пароль ПАРОЛЬ
+密码 密碼 口令 秘密 パスワード 暗証番号 비밀번호 패스워드 암호 sandi khau khẩu المرور السر รหัสผ่าน
+"""
+"""How these words begin in text."""
 DIGITS = """
 pin pins pin/code otp totp mfa mfa/code fa/code cvv cvc csc ssn card/number one/time/code one/time/pin
 two/factor/code social/security/number
 """
-CHOSEN = "pass pw"
+CHOSEN = "pass pw basic/auth http/auth proxy/auth userpwd"
 RANDOM = """
 key keys auth sig signature session sid tokens secret/id hapikey appid authentication ticket
 assertion dpop pat
