@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from agentfence.core.constraints.path_text import Reading
 
 
-_COST_OF_TEXT, _COST_OF_PLACE, _COST_OF_LINKS = 24, 4, 6
+_COST_OF_TEXT, _COST_OF_PLACE, _COST_OF_LINKS = 32, 4, 6
 """Microseconds: of a text that may have several readings, of each place, and of looking for its links."""
 _LETTERS_READ = 16
 """In a microsecond."""

@@ -10,10 +10,15 @@ from __future__ import annotations
 import re
 import unicodedata
 from enum import Enum
+from functools import cache
+from typing import TYPE_CHECKING
 
 from agentfence.core.late_regex import late_regex
 from agentfence.core.redaction import vocabulary
 from agentfence.core.values import frozen
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 
 class Proof(Enum):
@@ -38,21 +43,7 @@ class SecretName:
     proof: Proof = Proof.NONE
 
 
-_PHRASES = {
-    tuple(phrase.split("/")): SecretName(phrase.replace("/", "-"), proof)
-    for phrases, proof in (
-        (vocabulary.CERTAIN, Proof.NONE),
-        (vocabulary.CHOSEN, Proof.CHOSEN),
-        (vocabulary.DIGITS, Proof.DIGITS),
-        (vocabulary.RANDOM, Proof.RANDOM),
-    )
-    for phrase in phrases.split()
-}
 _WORD = late_regex(r"[A-Z]+(?![a-z])|[A-Z]?[^\W\d_A-Z]+")
-_PHRASES |= {tuple(_WORD.findall(word)): SecretName("password") for word in vocabulary.PASSWORDS.split()}
-_PHRASES |= {(word,): SecretName("password", Proof.CHOSEN) for word in vocabulary.AMBIGUOUS.split()}
-_PHRASES |= {(owner, "pass"): SecretName("password") for owner in vocabulary.OWNERS.split()}
-_FIRST_WORDS = frozenset(phrase[0] for phrase in _PHRASES)
 _ABOUT = frozenset(vocabulary.ABOUT.split())
 _UNITS = frozenset(vocabulary.UNITS.split())
 _KEY_KINDS = frozenset(vocabulary.KEY_KINDS.split())
@@ -77,6 +68,30 @@ _LONGEST_PHRASE = 3
 _LONGEST_PART = 128
 
 
+@cache
+def _phrases() -> Mapping[tuple[str, ...], SecretName]:
+    """Give the words that mean a secret in a row; made when a name is first asked about."""
+    sorts = (
+        (vocabulary.CERTAIN, Proof.NONE),
+        (vocabulary.CHOSEN, Proof.CHOSEN),
+        (vocabulary.DIGITS, Proof.DIGITS),
+        (vocabulary.RANDOM, Proof.RANDOM),
+    )
+    phrases = {
+        tuple(phrase.split("/")): SecretName(phrase.replace("/", "-"), proof)
+        for written, proof in sorts
+        for phrase in written.split()
+    }
+    phrases |= {tuple(_WORD.findall(word)): SecretName("password") for word in vocabulary.PASSWORDS.split()}
+    phrases |= {(word,): SecretName("password", Proof.CHOSEN) for word in vocabulary.AMBIGUOUS.split()}
+    return phrases | {(owner, "pass"): SecretName("password") for owner in vocabulary.OWNERS.split()}
+
+
+@cache
+def _first_words() -> frozenset[str]:
+    return frozenset(phrase[0] for phrase in _phrases())
+
+
 def classify(name: str) -> SecretName | None:
     """Give what the name says of its value; None when it announces no secret."""
     if len(name) > 2 * _LONGEST_PART:
@@ -94,12 +109,12 @@ def classify(name: str) -> SecretName | None:
 
 def _phrase(words: list[str]) -> SecretName | None:
     """Give the most certain of all secrets that the words name."""
-    if _FIRST_WORDS.isdisjoint(words):
+    if _first_words().isdisjoint(words):
         return None
     best = None
-    for start in (at for at, word in enumerate(words) if word in _FIRST_WORDS):
+    for start in (at for at, word in enumerate(words) if word in _first_words()):
         for end in range(start + 1, min(start + _LONGEST_PHRASE, len(words)) + 1):
-            found = _PHRASES.get(tuple(words[start:end]))
+            found = _phrases().get(tuple(words[start:end]))
             if found is None or _is_about(words, end) or _is_qualified(words, start):
                 continue
             if found.proof is Proof.NONE:
@@ -125,7 +140,7 @@ def _is_qualified(words: list[str], start: int) -> bool:
 def _squashed(words: list[str]) -> SecretName | None:
     for index, word in enumerate(words):
         found = _SQUASHED.fullmatch(word) if word.endswith(_SQUASHED_ENDS) else None
-        if found is None or (word,) in _PHRASES or _is_about(words, index + 1):
+        if found is None or (word,) in _phrases() or _is_about(words, index + 1):
             continue
         if not (
             found[2].startswith("token") and (found[1] in _UNITS or _is_qualified([found[1], "token"], 1))
