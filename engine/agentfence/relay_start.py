@@ -41,6 +41,8 @@ def start(arguments: Sequence[str]) -> int:
         given = read_plain_flags(flags) or given_options(command_line().parse_args(flags))
         if not command:
             raise UsageError("no server command: write it after `--`, as `-- npx -y some-mcp-server`")
+        if sys.stdin is None or sys.stdout is None:  # Python leaves out what is closed at its start
+            raise UsageError("expected an agent on stdin and stdout, and one of them is closed")
         return _run(read_settings(given, os.environ), command)
     except PolicyError as error:
         from agentfence.core.policy.rendering import render_text

@@ -311,6 +311,21 @@ def test_a_mistake_is_said_in_one_line(mistake: str, tmp_path: Path) -> None:
     assert ran.stdout == ""
 
 
+@pytest.mark.parametrize("closed", ["<&-", ">&-"])
+def test_an_agent_that_is_not_there_is_said_before_a_server_starts(closed: str, tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "agentfence.stdio", "--audit-log", "none", "--", "touch", "started"]
+    ran = subprocess.run(
+        ["sh", "-c", f'exec "$@" {closed}', "sh", *command],
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=tmp_path,
+        check=False,
+    )
+
+    assert (ran.returncode, "is closed" in ran.stderr) == (2, True), ran.stderr
+    assert not (tmp_path / "started").exists()
+
+
 def test_a_bad_variable_is_said(tmp_path: Path) -> None:
     ran = run("--", "true", folder=tmp_path, AGENTFENCE_MAX_BODY="many")
 
