@@ -95,6 +95,10 @@ MEDDLERS = {
         "from mitmproxy.exceptions import AddonHalt\ndef request(flow):\n    raise AddonHalt\n"
     ),
     "takes the response away in requestheaders": "def requestheaders(flow):\n    flow.response = None\n",
+    "streams every body": "def requestheaders(flow):\n    flow.request.stream = True\n",
+    "takes the response away and streams": (
+        "def requestheaders(flow):\n    flow.response, flow.request.stream = None, True\n"
+    ),
     "takes the response away in request": "def request(flow):\n    flow.response = None\n",
     "breaks the sorting": (
         "from agentfence.core.http.traffic import Sorter\n"
@@ -120,6 +124,17 @@ def test_another_script_meddles(
         send_raw(proxy.port, post("/mcp", ALLOWED))
 
     assert "delete_file" not in executed(upstream)
+
+
+@pytest.mark.parametrize("meddler", ["streams every body", "takes the response away and streams"])
+def test_a_script_that_streams_keeps_no_agent_waiting(
+    meddler: str, upstream: RecordingUpstream, tmp_path: Path
+) -> None:
+    script = tmp_path / "meddler.py"
+    script.write_text(MEDDLERS[meddler])
+    with start_proxy(tmp_path, upstream=origin(upstream), after=[script]) as proxy:
+        assert b'"error"' in send_raw(proxy.port, post("/mcp", DENIED))
+        assert b'"result"' in send_raw(proxy.port, post("/mcp", ALLOWED))
 
 
 @pytest.mark.parametrize("position", ["before", "after"])

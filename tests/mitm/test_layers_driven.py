@@ -30,8 +30,8 @@ class Unlimited:
     def growth(self, flow: http.HTTPFlow, beginning: bytes | None) -> Growth:
         return Growth.KEEP
 
-    def begin_stream(self, flow: http.HTTPFlow) -> None:
-        return None
+    def begin_stream(self, flow: http.HTTPFlow) -> bool:
+        return True
 
     def answer_instead(self, flow: http.HTTPFlow) -> None:
         return None

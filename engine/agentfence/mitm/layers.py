@@ -75,8 +75,8 @@ class Limits(Protocol):
         """Say what becomes of a body over `max_body`; `beginning` is None before any of it came."""
         ...
 
-    def begin_stream(self, flow: http.HTTPFlow) -> None:
-        """Make ready a head that goes to the server now, before its body is there."""
+    def begin_stream(self, flow: http.HTTPFlow) -> bool:
+        """Make ready a head that goes to the server before its body is there; False where it must not."""
         ...
 
     def oversize_answer(self, flow: http.HTTPFlow) -> http.Response:
@@ -157,9 +157,12 @@ class FenceStream(HttpStream):
             yield commands.RequestWakeup(_MAX_DRAIN_SECONDS)
 
     def start_request_stream(self) -> layer.CommandGenerator[None]:
-        """Send a head on, which nothing is asked about any more."""
-        self.limits.begin_stream(self.flow)
-        yield from super().start_request_stream()
+        """Send a head on, about which nothing is asked any more; a body that must be judged is kept."""
+        if self.limits.begin_stream(self.flow):
+            yield from super().start_request_stream()
+        else:  # another addon has it streamed
+            self.flow.request.stream = False
+            self.client_state = self.state_consume_request_body
 
     def state_drain(self, event: events.Event) -> layer.CommandGenerator[None]:
         """Read and drop what the client still sends, so that it does not miss its answer."""

@@ -105,11 +105,14 @@ class Surface(AnswerSide):
         else:
             flow.response = exchange.armed = json_response(503, NOT_JUDGED)
 
-    def begin_stream(self, flow: http.HTTPFlow) -> None:
-        """Make ready what goes to the server now, before its body is there."""
+    def begin_stream(self, flow: http.HTTPFlow) -> bool:
+        """Make ready what goes to the server before its body is there; False where that must be judged."""
         exchange = self._open(flow)
+        if exchange.armed is not None:
+            return False
         exchange.stage = Stage.PASSED
         self._send_on(flow, exchange)
+        return True
 
     def _send_on(self, flow: http.HTTPFlow, exchange: Exchange) -> None:
         """Make ready what goes to the server."""
@@ -308,7 +311,7 @@ class Surface(AnswerSide):
         )
         if is_message or flow.response is not exchange.armed:
             return Growth.REFUSE
-        flow.response = None
+        flow.response = exchange.armed = None
         return Growth.STREAM
 
     def oversize_answer(self, flow: http.HTTPFlow) -> http.Response:

@@ -66,7 +66,7 @@ class Paths:
 
     def check(self, arguments: Arguments, circumstances: Circumstances) -> Failure | None:
         """Give the first path that is missing, unsafe, outside, denied or not allowed."""
-        if not self.follow_links:
+        if not self.follow_links and circumstances.resolve_links is not None:
             circumstances = Circumstances(circumstances.time, None, circumstances.effort)
         if circumstances.resolve_links is None and self._surely_passes(arguments):
             return None
