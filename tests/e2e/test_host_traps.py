@@ -222,16 +222,20 @@ UNJUDGED = b'{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":
     ("body", "content_type"),
     [(b"data: " + UNJUDGED + b"\n\n", "text/event-stream"), (UNJUDGED, "application/json")],
 )
-@pytest.mark.parametrize("step", ["check_answer_head", "classify_answer", "server_message", "refuse_answer"])
+@pytest.mark.parametrize(
+    "step",
+    ["heads.check_answer_head", "heads.classify_answer", "answers.server_message", "answers.refuse_answer"],
+)
 def test_an_answer_on_which_the_fence_fails_does_not_pass(
     step: str, body: bytes, content_type: str, upstream: RecordingUpstream, tmp_path: Path
 ) -> None:
     """Also where it fails again as it refuses."""
-    failing = ["server_message", step] if step == "refuse_answer" else [step]
+    refuses = step == "answers.refuse_answer"
+    failing = ["answers.server_message", step] if refuses else [step]
     script = tmp_path / "breaker.py"
     script.write_text(
-        "from agentfence.mitm import answers\n"
-        f"def running():\n    for name in {failing!r}: setattr(answers, name, lambda *_: 1 / 0)\n"
+        "from agentfence.mitm import answers, heads\ndef running():\n"
+        + "".join(f"    assert {name}; {name} = lambda *_: 1 / 0\n" for name in failing)
     )
     upstream.answer = lambda _: Response(body, headers=(("Content-Type", content_type),))
     with start_proxy(tmp_path, upstream=origin(upstream), before=[script]) as proxy:
@@ -239,7 +243,7 @@ def test_an_answer_on_which_the_fence_fails_does_not_pass(
 
     assert executed(upstream) == ["read_file"]
     assert b"nobody judged it" not in answered
-    if step != "refuse_answer" or content_type == "application/json":
+    if not refuses or content_type == "application/json":
         assert b'"error"' in answered
 
 

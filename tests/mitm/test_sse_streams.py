@@ -6,15 +6,16 @@ import pytest
 from mitmproxy.test import tflow
 
 from agentfence.core.http.message import HttpRequest
-from agentfence.core.http.traffic import Free, Sorter
+from agentfence.core.http.traffic import Free
 from agentfence.core.jsonrpc import Request
 from agentfence.core.session import Conversation, Session, Transport
-from agentfence.mitm.exchange import Basis, Exchange, Exchanges
+from agentfence.mitm.exchange import Exchange, Exchanges
+from agentfence.mitm.heads import RequestHead
 from agentfence.mitm.sse_streams import _MAX_ENDPOINTS, SseStream, SseStreams
 
 TARGET = "/messages/?session_id=a%2Fb"
 
-BASIS = Basis((), HttpRequest("GET", "http", "h", 80, "/sse"), None, Sorter([]), 0)
+HEAD = RequestHead(HttpRequest("GET", "http", "h", 80, "/sse"), Free(), None)
 
 
 def flow(method: str = "POST", target: str = TARGET, host: str = "h", accept: str = "*/*"):
@@ -81,7 +82,7 @@ def test_stream_whose_flow_is_gone_is_forgotten_with_it() -> None:
     exchanges, got = Exchanges(), flow("GET", "/sse")
     conversation = Conversation(Session("a", is_identified=False), Transport.HTTP, None)
     stream = SseStream(got)
-    exchanges.open(got, Exchange(Free(), BASIS, None, conversation, lambda _: None, stream=stream))
+    exchanges.open(got, Exchange(HEAD, None, conversation, lambda _: None, stream=stream))
     assert stream.flow is got
 
     del got

@@ -6,6 +6,7 @@ HTTP: what the session settled, else the version header, else the assumed revisi
 
 from __future__ import annotations
 
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
 from agentfence.core.events import tool_of
@@ -13,13 +14,15 @@ from agentfence.core.jsonrpc import Request, Response
 from agentfence.core.revisions import ASSUMED, REVISIONS, meta_version, revision_named
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from agentfence.core.constraints.interface import Json
     from agentfence.core.http.message import Headers, HttpRefusal
     from agentfence.core.jsonrpc import Message
     from agentfence.core.revisions import Revision
     from agentfence.core.session import Conversation
+
+    type CheckMirrored = Callable[[Headers, Message | None, Revision, Json], HttpRefusal | None]
 
 
 def revision_of(messages: Sequence[Message], conversation: Conversation, headers: Headers | None) -> Revision:
@@ -47,23 +50,34 @@ def header_refusal(
     is_batch: bool = False,
 ) -> HttpRefusal | None:
     """Give the refusal of messages that their headers, or their session, contradict."""
-    # Imported here, as the relay has no headers and starts often.
-    from agentfence.core.http.message import HttpRefusal
-    from agentfence.core.http.mirrored_headers import check_mirrored
-
-    declared, settled = _version_header(headers), conversation.negotiated
-    is_initialize = any(
-        isinstance(message, Request) and message.method == "initialize" for message in messages
-    )
-    if settled is not None and declared is not None and declared != settled.name and not is_initialize:
-        text = f"the MCP-Protocol-Version header contradicts its session, which settled on {settled.name}"
-        return HttpRefusal(400, -32020, text, "header_mismatch")
+    declared, settled, check_mirrored = _version_header(headers), conversation.negotiated, _check_mirrored()
+    if settled is not None and declared not in {None, settled.name} and not _initializes(messages):
+        return _mismatch(
+            f"the MCP-Protocol-Version header contradicts its session, which settled on {settled.name}"
+        )
     if not is_batch:
         return check_mirrored(headers, messages[0], revision, _schema_of(messages[0], conversation))
     if any(_claimed(message) not in {None, declared} for message in messages):
-        text = "a member of the batch claims another revision than the MCP-Protocol-Version header"
-        return HttpRefusal(400, -32020, text, "header_mismatch")
-    return check_mirrored(headers, None, revision)
+        return _mismatch("a member of the batch claims another revision than the MCP-Protocol-Version header")
+    return check_mirrored(headers, None, revision, None)
+
+
+def _mismatch(text: str) -> HttpRefusal:
+    from agentfence.core.http.message import HttpRefusal
+
+    return HttpRefusal(400, -32020, text, "header_mismatch")
+
+
+@cache
+def _check_mirrored() -> CheckMirrored:
+    """Load the rules of headers late, as the relay has none and starts often."""
+    from agentfence.core.http.mirrored_headers import check_mirrored
+
+    return check_mirrored
+
+
+def _initializes(messages: Sequence[Message]) -> bool:
+    return any(isinstance(message, Request) and message.method == "initialize" for message in messages)
 
 
 def _claimed(message: Message) -> str | None:
@@ -79,6 +93,7 @@ def _schema_of(message: Message, conversation: Conversation) -> Json:
     return None if known is None else known.schema
 
 
+@lru_cache(maxsize=64)
 def _version_header(headers: Headers) -> str | None:
     from agentfence.core.http.message import single
 

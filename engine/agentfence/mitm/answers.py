@@ -19,18 +19,16 @@ from agentfence.core.event_stream import Overlong, ServerEvent, harmless_event, 
 from agentfence.core.http.answer_rules import (
     PAST_THE_FENCE,
     AnswerKind,
-    check_answer_head,
     classify_answer,
     decode_answer,
     may_be_message,
     passes_unread,
-    type_as_judged,
 )
 from agentfence.core.http.detection import shows_jsonrpc
 from agentfence.core.http.endpoints import DEFAULT_PORTS
 from agentfence.core.http.hosts import Origin, parse_authority
 from agentfence.core.http.message import single
-from agentfence.core.http.redirects import is_for_an_agent, redirects_to, target_of_redirect
+from agentfence.core.http.redirects import is_for_an_agent, target_of_redirect
 from agentfence.core.http.sse_endpoints import NAME as ENDPOINT
 from agentfence.core.http.sse_endpoints import announced_target
 from agentfence.core.http.traffic import Free, Refused, Watched, unlisted_refusal
@@ -39,6 +37,7 @@ from agentfence.core.jsonrpc import error_answer, parse_json
 from agentfence.core.policy.model import Unlisted
 from agentfence.core.values import replace
 from agentfence.mitm.exchange import Exchange, Exchanges, Stage
+from agentfence.mitm.heads import AnswerHeads
 from agentfence.mitm.injecting import inject
 from agentfence.mitm.requests import (
     NOT_JUDGED,
@@ -60,6 +59,7 @@ if TYPE_CHECKING:
     from agentfence.core.http.message import HttpRequest
     from agentfence.core.http.traffic import Sorter
     from agentfence.fence import Fence
+    from agentfence.mitm.heads import AnswerHead
     from agentfence.mitm.streams import Piecewise
     from agentfence.mitm.view.display import Display
 
@@ -76,6 +76,7 @@ class AnswerSide:
         self.exchanges = Exchanges()
         self.sessions = HttpSessions()
         self.streams = SseStreams()
+        self._answer_heads = AnswerHeads()
         self._sorter = sorter
 
     def answer_head(self, flow: http.HTTPFlow) -> None:
@@ -92,36 +93,36 @@ class AnswerSide:
                 exchange.instead = self._refused(exchange, "AgentFence failed on it")
 
     def _sort_answer(self, flow: http.HTTPFlow, exchange: Exchange | None, response: http.Response) -> None:
-        leads_away = is_reverse(flow) and not self._keep_on_this_side(flow, response)
+        head = self._answer_heads.read(response)
+        leads_away = is_reverse(flow) and not self._keep_on_this_side(flow, response, head.location)
         if exchange is None or exchange.stage is not Stage.JUDGED:
             self._pass(flow, exchange, response)
             return
-        headers = headers_of(response.headers)
-        problem = check_answer_head(response.status_code, headers)
+        problem = head.problem
         if leads_away and is_for_an_agent(flow.request.method, headers_of(flow.request.headers)):
             problem = "it sends the client past the fence"
         if problem is not None:
             exchange.instead = self._refused(exchange, problem)
             return
-        for name in PAST_THE_FENCE:
-            response.headers.pop(name, None)
+        if head.leads_past:
+            for name in PAST_THE_FENCE:
+                response.headers.pop(name, None)
         if exchange.is_post_for_stream and response.status_code >= HTTPStatus.BAD_REQUEST:
             self._end_posted(flow, exchange, "the server refused the message")
-        match classify_answer(response.status_code, headers):
+        match head.kind:
             case AnswerKind.EVENT_STREAM if exchange.is_post_for_stream:
                 exchange.instead, exchange.stage = accepted(), Stage.ANSWERED
             case AnswerKind.EVENT_STREAM:
                 self._learn(flow, exchange, response)
-                self._stream_events(flow, exchange, response)
+                self._stream_events(flow, exchange, response, head)
             case AnswerKind.OTHER:
                 response.stream = True
                 self._record_unread(exchange, response, None)
             case AnswerKind.EMPTY:
                 self._record_unread(exchange, response, 0)
 
-    def _keep_on_this_side(self, flow: http.HTTPFlow, response: http.Response) -> bool:
+    def _keep_on_this_side(self, flow: http.HTTPFlow, response: http.Response, location: str | None) -> bool:
         """Have a redirect lead through the fence again; False when it leads to another server."""
-        location = redirects_to(response.status_code, headers_of(response.headers))
         if location is None:
             return True
         target = target_of_redirect(location, self._origins(flow), flow.request.path)
@@ -166,8 +167,9 @@ class AnswerSide:
     def _judge_whole(
         self, flow: http.HTTPFlow, exchange: Exchange, response: http.Response, body: bytes
     ) -> None:
-        headers = headers_of(response.headers)
-        if classify_answer(response.status_code, headers) is not AnswerKind.JSON:
+        head = self._answer_heads.read(response)
+        headers = head.headers
+        if head.kind is not AnswerKind.JSON:
             return
         if passes_unread(response.status_code, body, headers):
             self._record_unread(exchange, response, len(body), body.decode("utf-8", "replace"))
@@ -182,7 +184,7 @@ class AnswerSide:
         except ProtocolViolation as violation:
             flow.response = self._refused(exchange, str(violation))
             return
-        _declare_as_judged(response)
+        _declare_as_judged(response, head)
         judged = self._judge(decoded, exchange)
         self._learn(flow, exchange, response)
         if judged is None:
@@ -226,10 +228,12 @@ class AnswerSide:
             return b"[" + b",".join(bodies) + b"]"
         return bodies[0] if bodies else None
 
-    def _stream_events(self, flow: http.HTTPFlow, exchange: Exchange, response: http.Response) -> None:
+    def _stream_events(
+        self, flow: http.HTTPFlow, exchange: Exchange, response: http.Response, head: AnswerHead
+    ) -> None:
         """Have each event judged as it comes; the stream may stay open for hours."""
         _make_endless(response)
-        _declare_as_judged(response)
+        _declare_as_judged(response, head)
         response.stream = self._relay(flow, exchange, response)
 
     def _relay(self, flow: http.HTTPFlow, exchange: Exchange, response: http.Response) -> Piecewise:
@@ -380,7 +384,7 @@ class AnswerSide:
     def _learn(self, flow: http.HTTPFlow, exchange: Exchange, response: http.Response) -> None:
         """Keep the revision that this origin's own `initialize` result settled for its session."""
         settled = exchange.conversation.negotiated
-        session_id = single(headers_of(response.headers), "mcp-session-id")
+        session_id = None if settled is None else self._answer_heads.read(response).session_id
         if settled is not None and session_id is not None:
             key, asked = self._key(flow, session_id), exchange.conversation.from_server
             owner, time = sender_of(flow).owner, self.fence.circumstances().time
@@ -448,10 +452,9 @@ class AnswerSide:
         return self._refused(exchange, f"it is over the limit of {limit} bytes (max_answer)")
 
 
-def _declare_as_judged(response: http.Response) -> None:
-    declared = type_as_judged(headers_of(response.headers))
-    if declared is not None:
-        response.headers["content-type"] = declared
+def _declare_as_judged(response: http.Response, head: AnswerHead) -> None:
+    if head.judged_type is not None:
+        response.headers["content-type"] = head.judged_type
 
 
 def _post_to(flow: http.HTTPFlow, target: str) -> HttpRequest:

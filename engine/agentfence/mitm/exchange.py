@@ -7,7 +7,7 @@ replay, so nothing in it may ever count as a permission.
 from __future__ import annotations
 
 from enum import Enum, auto
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 from agentfence.core.values import field, slotted
@@ -15,10 +15,10 @@ from agentfence.core.values import field, slotted
 if TYPE_CHECKING:
     from mitmproxy import http
 
-    from agentfence.core.http.message import HttpRequest
-    from agentfence.core.http.traffic import Sorted, Sorter
+    from agentfence.core.http.traffic import Sorted
     from agentfence.core.session import Conversation
     from agentfence.fence import Note
+    from agentfence.mitm.heads import RequestHead
     from agentfence.mitm.sse_streams import SseStream
 
 
@@ -34,24 +34,11 @@ class Stage(Enum):
     """No business of the fence: streamed both ways."""
 
 
-class Basis(NamedTuple):
-    """What a request was sorted by; by the same it would be sorted alike."""
-
-    head: tuple[object, ...]
-    """All of the request's head as the host has it."""
-    request: HttpRequest
-    """The same as the core has it, and whether there is a body."""
-    sni: str | None
-    sorter: Sorter
-    lessons: int
-
-
 @slotted
 class Exchange:
     """One request with its answer."""
 
-    sorted: Sorted
-    basis: Basis
+    head: RequestHead
     armed: http.Response | None
     """The refusal that stands until an allow verdict takes it away; None for traffic that passes."""
     conversation: Conversation
@@ -64,6 +51,11 @@ class Exchange:
     """The `Host` that the agent sent."""
     instead: http.Response | None = None
     """What goes to the agent in place of the server's answer."""
+
+    @property
+    def sorted(self) -> Sorted:
+        """How its request is treated."""
+        return self.head.sorted
 
     @property
     def is_post_for_stream(self) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from mitmproxy import ctx, http
@@ -14,6 +15,8 @@ from agentfence.core.effects import Answer, Drop
 from agentfence.core.http.message import HttpRequest, announce_body
 
 if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+
     from agentfence.core.http.message import Headers
 
     type Fields = tuple[tuple[bytes, bytes], ...]
@@ -51,20 +54,21 @@ def request_of(flow: http.HTTPFlow) -> HttpRequest:
     )
 
 
-def with_field(fields: Fields, name: bytes, value: bytes) -> Fields:
-    """Give header fields with one of them set, where it stood first or at the end; `name` in lower case.
+def with_fields(fields: Fields, values: Mapping[bytes, bytes], *, without: Collection[bytes] = ()) -> Fields:
+    """Give header fields with some set, each where it stood first or at the end; all names in lower case.
 
     The host's `headers[name] = value` does the same at several times the cost.
     """
     new: list[tuple[bytes, bytes]] = []
-    is_set = False
+    left = dict(values)
     for field in fields:
-        if field[0].lower() != name:
-            new.append(field)
-        elif not is_set:
-            new.append((field[0], value))
-            is_set = True
-    return tuple(new) if is_set else (*new, (name, value))
+        name = field[0].lower()
+        if name not in values:
+            if name not in without:
+                new.append(field)
+        elif name in left:
+            new.append((field[0], left.pop(name)))
+    return (*new, *left.items())
 
 
 def first_value(fields: Fields, name: bytes) -> bytes | None:
@@ -79,10 +83,13 @@ def is_reverse(flow: http.HTTPFlow) -> bool:
 
 def name_server(request: http.Request) -> None:
     """Write the server's own name into `Host`, where the agent had named the proxy."""
-    name = hostport(request.scheme, request.host, request.port)
-    request.headers.fields = with_field(
-        request.headers.fields, b"host", name.encode("utf-8", "surrogateescape")
-    )
+    name = _name_of(request.scheme, request.host, request.port)
+    request.headers.fields = with_fields(request.headers.fields, {b"host": name})
+
+
+@lru_cache(maxsize=64)
+def _name_of(scheme: str, host: str, port: int) -> bytes:
+    return hostport(scheme, host, port).encode("utf-8", "surrogateescape")
 
 
 def end_connection(request: http.Request) -> None:
@@ -91,7 +98,7 @@ def end_connection(request: http.Request) -> None:
     A server that answers without reading a body reads it as the next request, unless it is told that there
     is none (RFC 9112, section 9.6).
     """
-    request.headers.fields = with_field(request.headers.fields, b"connection", b"close")
+    request.headers.fields = with_fields(request.headers.fields, {b"connection": b"close"})
 
 
 def sender_of(flow: http.HTTPFlow) -> Agent:

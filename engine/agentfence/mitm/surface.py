@@ -12,13 +12,14 @@ from agentfence.core.effects import Answer, Ask, Drop, Forward, Withdraw
 from agentfence.core.event_stream import message_event
 from agentfence.core.http.detection import prefix_shows_message, shows_jsonrpc
 from agentfence.core.http.message import single
-from agentfence.core.http.request_rules import check_envelope
+from agentfence.core.http.request_rules import check_body
 from agentfence.core.http.traffic import Free, Held, Refused, Watched, unlisted_refusal
 from agentfence.core.session import Conversation, Transport
 from agentfence.core.values import replace
 from agentfence.mitm.answers import AnswerSide
 from agentfence.mitm.asked_calls import AskedCalls
-from agentfence.mitm.exchange import Basis, Exchange, Stage
+from agentfence.mitm.exchange import Exchange, Stage
+from agentfence.mitm.heads import RequestHeads
 from agentfence.mitm.injecting import inject
 from agentfence.mitm.intercepting import ask_about
 from agentfence.mitm.layers import Growth
@@ -26,17 +27,15 @@ from agentfence.mitm.requests import (
     NOT_JUDGED,
     end_connection,
     first_value,
-    head_of,
     headers_of,
     is_reverse,
     json_response,
     name_server,
     origin_of,
-    request_of,
     response_to,
     sender_of,
     snapshot_of,
-    with_field,
+    with_fields,
 )
 
 if TYPE_CHECKING:
@@ -53,6 +52,7 @@ if TYPE_CHECKING:
     from agentfence.core.policy.model import Policy
     from agentfence.fence import Fence
     from agentfence.mitm.asked_calls import Place
+    from agentfence.mitm.heads import RequestHead
     from agentfence.mitm.view.display import Display
 
     type MakeSorter = Callable[[Policy, Sorter | None], Sorter]
@@ -70,6 +70,7 @@ class Surface(AnswerSide):
         self._make_sorter = make_sorter
         self.approver = approver
         self._agents = Agents()
+        self._heads = RequestHeads()
         self._asked = AskedCalls()
 
     def prepare(self, policy: Policy) -> Callable[[], None]:
@@ -132,29 +133,17 @@ class Surface(AnswerSide):
         exchange = self.exchanges.find(flow)
         if exchange is not None and exchange.stage is Stage.HEADERS:
             return exchange
-        basis = self._basis(flow)
-        where = self._sorter.sort(basis.request, basis.sni)
-        armed = None if isinstance(where, Free) else refusal or json_response(503, NOT_JUDGED)
-        conversation = self._conversation(flow, where, sender_of(flow))
-        exchange = Exchange(where, basis, armed, conversation, self.display.note_for(flow))
+        head = self._heads.read(flow, self._sorter)
+        armed = None if isinstance(head.sorted, Free) else refusal or json_response(503, NOT_JUDGED)
+        conversation = self._conversation(flow, head.sorted, sender_of(flow))
+        exchange = Exchange(head, armed, conversation, self.display.note_for(flow))
         self.exchanges.open(flow, exchange)
         return exchange
 
     def _sort_whole(self, flow: http.HTTPFlow, exchange: Exchange) -> HttpRequest:
-        """Sort a request as it would go out, anew unless all is as it was before its body came; give it."""
-        basis = self._basis(flow, exchange.basis)
-        if basis != exchange.basis:
-            exchange.sorted = self._sorter.sort(basis.request, basis.sni)
-            exchange.basis = basis
-        return basis.request
-
-    def _basis(self, flow: http.HTTPFlow, before: Basis | None = None) -> Basis:
-        """Give what a request is sorted by; what is as it was `before` is not read again."""
-        head, body = head_of(flow.request), flow.request.raw_content
-        request = None if before is None or before.head != head else before.request
-        if request is None or (body is not None and request.has_body != bool(body)):
-            request = request_of(flow)
-        return Basis(head, request, flow.client_conn.sni, self._sorter, self._sorter.lessons)
+        """Sort a request as it would go out; give it."""
+        exchange.head = self._heads.read(flow, self._sorter)
+        return exchange.head.request
 
     def _conversation(self, flow: http.HTTPFlow, where: Sorted, agent: Agent) -> Conversation:
         server = where.server if isinstance(where, Held | Watched) else None
@@ -222,7 +211,7 @@ class Surface(AnswerSide):
         self._join(flow, exchange, request, agent)
         exchange.stage = Stage.JUDGED
         self.display.notes.begin(flow)
-        refused = self._refused_unread(where, request, body, conversation)
+        refused = self._refused_unread(exchange.head, body, conversation)
         if refused is not None:
             return await self._carry_out(refused, flow, exchange)
         _prepare(flow.request)
@@ -237,16 +226,14 @@ class Surface(AnswerSide):
         effects = self.fence.gate.client_message(body, conversation, circumstances, request.headers)
         return await self._carry_out(effects, flow, exchange, began)
 
-    def _refused_unread(
-        self, where: Sorted, request: HttpRequest, body: bytes, conversation: Conversation
-    ) -> Effects | None:
+    def _refused_unread(self, head: RequestHead, body: bytes, conversation: Conversation) -> Effects | None:
         """Give the refusal of a request for what it is, whatever its body says; None to judge that."""
-        gate, circumstances = self.fence.gate, self.fence.circumstances()
-        if isinstance(where, Watched) and self.blocks(where):
+        gate, request, circumstances = self.fence.gate, head.request, self.fence.circumstances()
+        if isinstance(head.sorted, Watched) and self.blocks(head.sorted):
             refusal = unlisted_refusal()
             return gate.refuse_unlisted(body, refusal, conversation, circumstances, request.headers)
-        envelope = where.refusal if isinstance(where, Refused) else check_envelope(request, body)
-        return None if envelope is None else gate.refuse_exchange(envelope, conversation, circumstances)
+        refused = head.refusal or check_body(request, body)
+        return None if refused is None else gate.refuse_exchange(refused, conversation, circumstances)
 
     async def _carry_out(
         self, effects: Effects, flow: http.HTTPFlow, exchange: Exchange, began: int | None = None
@@ -373,10 +360,9 @@ def _prepare(request: http.Request) -> None:
     Whoever edited a request may have taken its length away, and the server would read its body as a
     request of its own.
     """
-    body = request.raw_content or b""
-    fields = tuple(field for field in request.headers.fields if field[0].lower() not in _OTHER_PROTOCOLS)
-    fields = with_field(fields, b"accept-encoding", b"identity")
+    body, fields = request.raw_content or b"", request.headers.fields
     names = {name.lower() for name, _ in fields}
+    values = {b"accept-encoding": b"identity"}
     if b"transfer-encoding" not in names and (body or b"content-length" in names):
-        fields = with_field(fields, b"content-length", b"%d" % len(body))
-    request.headers.fields = fields
+        values[b"content-length"] = b"%d" % len(body)
+    request.headers.fields = with_fields(fields, values, without=_OTHER_PROTOCOLS)

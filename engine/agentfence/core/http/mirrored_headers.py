@@ -10,6 +10,7 @@ from __future__ import annotations
 import binascii
 import re
 from base64 import b64decode, b64encode
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from agentfence.core.http.message import HttpRefusal, fold_name, mcp_headers
@@ -35,6 +36,8 @@ _TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _INTEGER = re.compile(r"(-?[0-9]{1,16})(?:\.0+)?")
 _PREFIX, _SUFFIX = "=?base64?", "?="
 _MAX_DEPTH = 32
+_MOST_REMEMBERED = 64
+"""Heads, of which each may have some 64 KB."""
 
 
 @frozen
@@ -63,11 +66,16 @@ def check_mirrored(
     revision must fulfil the newest rules and passes, as the server's own answer makes a client fall
     back. Repeated headers were refused before.
     """
-    mirror = _Mirror({name: value.strip(" \t") for name, value in mcp_headers(headers)})
+    mirror = _mirror_of(headers)
     if message is None or isinstance(message, Response):
         is_mirrored = any(name.startswith(_DESCRIBING) for name in mirror.sent)
         return _mismatch("Mcp-Method, Mcp-Name and Mcp-Param describe no such body") if is_mirrored else None
     return _check_revision(mirror, message, revision) or _check_call(mirror, message, revision, tool_schema)
+
+
+@lru_cache(maxsize=_MOST_REMEMBERED)
+def _mirror_of(headers: Headers) -> _Mirror:
+    return _Mirror({name: value.strip(" \t") for name, value in mcp_headers(headers)})
 
 
 def _check_revision(

@@ -4,7 +4,7 @@ Each rule closes a way by which a server was seen to execute what a gate had rea
 
 - `check_values` is for whatever goes to a server's host, whether its body is judged or not.
 - `check_head` looks at the head alone, before a body is read.
-- `check_envelope` looks at the body's presence too, and is what a judged request must pass.
+- `check_body` looks at the body's presence; `check_envelope` is both, what a judged request must pass.
 - `check_host_and_origin` is for reverse mode, where the fence is what a web page may reach.
 """
 
@@ -44,10 +44,14 @@ def check_envelope(request: HttpRequest, body: bytes) -> HttpRefusal | None:
 
     Messages come by POST; GET, DELETE, HEAD and OPTIONS pass without a body.
     """
-    refusal = check_head(request)
-    if refusal is None and body and request.method != "POST":
+    return check_head(request) or check_body(request, body)
+
+
+def check_body(request: HttpRequest, body: bytes) -> HttpRefusal | None:
+    """Give the refusal of a body for being there; None when there may be one."""
+    if body and request.method != "POST":
         return _refuse(400, f"a {request.method} request must have no body")
-    return refusal
+    return None
 
 
 def check_values(request: HttpRequest) -> HttpRefusal | None:
