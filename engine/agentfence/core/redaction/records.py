@@ -41,6 +41,7 @@ _LONGEST_COMMAND_LINE = 256
 _SMALLEST_CARD = 10**12
 _LARGEST_NUMBER = 10**300
 _NAME_MEMBERS = ("name", "key", "Name", "Key", "header", "variable", "field", "label", "Label")
+_NAMES = frozenset(_NAME_MEMBERS)
 _VALUE_MEMBERS = frozenset({"value", "Value", "val"})
 _FIELD_MEMBERS = ("selector", "element", "locator", "xpath", "target")
 """What tools for browsers and screens call the field that they type into."""
@@ -341,7 +342,7 @@ def members_tell(value: dict[str, Json]) -> bool:
     """Whether members of an object may say what another one is."""
     if not _TELLING_MEMBERS.isdisjoint(value) or _program(value):
         return True
-    return "content" in value and any(name in value for name in _NAME_MEMBERS)
+    return "content" in value and not _NAMES.isdisjoint(value)
 
 
 def _program(value: dict[str, Json]) -> str:
