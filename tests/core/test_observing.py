@@ -13,7 +13,8 @@ from agentfence.core.constraints.interface import Circumstances
 from agentfence.core.effects import Forward, Record
 from agentfence.core.engine import Engine
 from agentfence.core.errors import UsageError
-from agentfence.core.known_tools import KnownTool, KnownTools, digest_of
+from agentfence.core.known_tools import MOST_TOOLS, KnownTool, KnownTools, digest_of
+from agentfence.core.observing import _MOST_NOTES
 from agentfence.core.pins import Lock, Pin, PinState, pin_of, read_lock, write_lock
 from agentfence.core.session import Conversation, Session, Transport
 
@@ -286,3 +287,55 @@ def test_what_is_kept_of_tools_is_bounded() -> None:
     assert tools.find("a", "0") is None
     assert tools.find("a", "2999") is not None
     assert sum(tools.find("a", str(number)) is not None for number in range(3_000)) == 419
+
+
+def test_tools_that_may_be_other_than_pinned_are_refused_when_too_many_were_named() -> None:
+    """A server could name a changed tool, and then so many that what it said of that is forgotten."""
+    agent = Agent(ALLOW + "pins: require\n", Lock({"http://127.0.0.1:1": {"read": pin_of(READ)}}))
+    agent.list({**READ, "description": "changed"})
+    assert agent.call("read", path="a") == "tool_changed"
+
+    agent.list(*({"name": f"tool {number}"} for number in range(MOST_TOOLS)))
+
+    assert agent.call("read", path="a") == "tool_changed"
+    agent.list(READ)
+    assert agent.call("read", path="a") == ""
+
+
+def test_the_same_of_servers() -> None:
+    agent = Agent(ALLOW + "pins: require\n", Lock({"http://127.0.0.1:1": {"read": pin_of(READ)}}))
+    agent.list({**READ, "description": "changed"})
+    for number in range(2, 300):
+        agent.list(READ, origin=f"http://127.0.0.1:{number}")
+
+    assert agent.call("read", path="a") == "tool_changed"
+
+
+@pytest.mark.parametrize(
+    ("tools", "passes"),
+    [
+        ([{"name": f"tool {number}"} for number in range(MOST_TOOLS)], True),
+        ([{"name": f"tool {number}"} for number in range(MOST_TOOLS + 1)], False),
+        ([{"name": "a", "description": "x" * 4_000_000}], True),
+        ([{"name": "a", "description": "x" * 4_200_000}], False),
+    ],
+)
+def test_a_page_of_tools_has_a_limit(tools: list[Any], passes: bool) -> None:
+    gate, talk = make_gate(ALLOW), Conversation(Session("agent", is_identified=True), Transport.STDIO, None)
+    gate.client_message(b'{"jsonrpc":"2.0","id":1,"method":"tools/list"}', talk, Circumstances(NOW))
+    answer = json.dumps({"jsonrpc": "2.0", "id": 1, "result": {"tools": tools}}).encode()
+
+    *records, forward = server_message(gate, answer, talk, Circumstances(NOW))
+
+    assert isinstance(forward, Forward)
+    assert (forward.body == answer) is passes
+    if not passes:
+        assert json.loads(forward.body)["error"]["code"] == -32003
+        assert [record.event["reason_code"] for record in records] == ["answer_refused"]  # type: ignore[union-attr]
+
+
+def test_few_notes_are_made_of_one_list_and_others_with_the_next() -> None:
+    agent = Agent(ALLOW)
+    tools = [{"name": f"tool {number}", "description": "a\u200bb"} for number in range(_MOST_NOTES + 10)]
+
+    assert [len(agent.list(*tools)[0]) for _ in range(3)] == [_MOST_NOTES, 10, 0]

@@ -211,6 +211,8 @@ class Engine:
         """Give the refusal of a tool that is not what people have agreed to; None when it is."""
         known = session.tools.find(call.known_as, call.tool)
         state = self.lock.state(call.known_as, call.tool, None if known is None else known.digest)
+        if known is None and state is PinState.HOLDS and session.tools.has_forgotten(call.known_as):
+            state = PinState.FORGOTTEN
         tell(f"pins: the tool is {state}")
         if state is PinState.HOLDS:
             return None

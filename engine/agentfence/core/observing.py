@@ -17,7 +17,7 @@ from agentfence.core.known_tools import KnownTool, digest_of, listed_tools, read
 from agentfence.core.pins import PIN_TEXTS, PinState
 from agentfence.core.policy.model import Pins
 from agentfence.core.tool_schemas import arguments_constraint
-from agentfence.core.tool_texts import oddities_of_texts
+from agentfence.core.tool_texts import ToolTexts
 from agentfence.core.values import replace
 
 if TYPE_CHECKING:
@@ -39,6 +39,8 @@ _WITHOUT_FOREIGN_TEXT = frozenset(
 )
 """Requests whose results describe the server: what agents call tools by would all be foreign."""
 _PIN_CODES = frozenset(code for code, _ in PIN_TEXTS.values())
+_MOST_NOTES = 500
+"""On one list; others are told with the next."""
 _TASK_STATE = "notifications/tasks"
 
 
@@ -109,6 +111,7 @@ def _observe_tools(
 ) -> Iterator[Record]:
     """Keep what a list says of each tool, and tell what is odd about it."""
     known_before, seen = conversation.session.tools, set[str]()
+    texts, noted = ToolTexts(), 0
     for name, descriptor in listed_tools(result):
         before = known_before.find(conversation.peer, name)
         tool, notes = read_tool(descriptor), list[tuple[str, str]]()
@@ -119,10 +122,13 @@ def _observe_tools(
             tool = _with_constraint(tool, before, notes)
         seen.add(name)
         known_before.learn(conversation.peer, name, tool)
-        notes += _oddities(gate, conversation, name, descriptor, tool, before)
+        notes += _oddities(gate, conversation, name, tool, before)
+        notes += texts.oddities(descriptor)
         for code, text in notes:
             what = "pin" if code in _PIN_CODES else code
-            if conversation.session.noted.is_new(what, conversation.peer, name, tool.digest):
+            is_shown = noted < _MOST_NOTES
+            if is_shown and conversation.session.noted.is_new(what, conversation.peer, name, tool.digest):
+                noted += 1
                 text = f"tool {quoted(name)} {text}"
                 event = gate.events.noted(
                     conversation, time, call_id, code, text, tool=name, digest=tool.digest
@@ -144,7 +150,6 @@ def _oddities(
     gate: Gate,
     conversation: Conversation,
     name: str,
-    descriptor: dict[str, Json],
     tool: KnownTool,
     before: KnownTool | None,
 ) -> Iterator[tuple[str, str]]:
@@ -154,7 +159,6 @@ def _oddities(
             state = PinState.CHANGED
         if state is not PinState.HOLDS:
             yield PIN_TEXTS[state]
-    yield from oddities_of_texts(descriptor)
     others = conversation.session.tools.other_peers_with(conversation.peer, name)
     if others:
         shown = ", ".join(quoted(other) for other in others[:3])
