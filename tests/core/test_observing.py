@@ -60,6 +60,14 @@ class Agent:
         (forward,) = [effect for effect in back if isinstance(effect, Forward)]
         return notes, json.loads(forward.body)["result"]
 
+    def codes(self, method: str, params: Any) -> list[str]:
+        """The reason codes of the events that a request makes."""
+        talk = Conversation(self.session, Transport.HTTP, None)
+        talk.origin = "http://127.0.0.1:1"
+        message = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+        effects = self.gate.client_message(json.dumps(message).encode(), talk, Circumstances(NOW), ())
+        return [str(effect.event["reason_code"]) for effect in effects if isinstance(effect, Record)]
+
     def list(self, *tools: Any, **where: Any) -> tuple[list[str], list[str]]:
         """The notes on a list, and the names that the agent sees."""
         notes, result = self.exchange("tools/list", {}, {"tools": list(tools)}, **where)
@@ -134,12 +142,23 @@ def doubling(count: int) -> dict[str, Any]:
         {"properties": {"a": {"$dynamicRef": "#x"}}},
         {"required": "a"},
         doubling(40),
-        [],
-        None,
-        {"description": "x" * 70_000, "type": "object"},
     ],
 )
-def test_schema_that_cannot_be_used_is_noted_once_and_holds_nothing(schema: Any) -> None:
+def test_schema_that_cannot_be_used_is_noted_with_the_first_call_and_holds_nothing(schema: Any) -> None:
+    agent = Agent(VALIDATED)
+    tool = {"name": "read", "inputSchema": schema}
+    call = "tools/call", {"name": "read", "arguments": {"path": 1}}
+
+    assert agent.list(tool) == ([], ["read"])
+    assert [agent.codes(*call) for _ in range(2)] == [
+        ["schema_unusable", "default_decision"],
+        ["default_decision"],
+    ]
+    assert agent.list(tool) == ([], ["read"])
+
+
+@pytest.mark.parametrize("schema", [[], None, {"description": "x" * 70_000}, {"description": "x" * 33_000}])
+def test_what_is_no_schema_is_noted_with_the_list_and_holds_nothing(schema: Any) -> None:
     agent = Agent(VALIDATED)
     tool = {"name": "read", "inputSchema": schema}
 

@@ -15,7 +15,8 @@ from agentfence.core.values import frozen
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from agentfence.core.constraints.interface import Constraint, Json
+    from agentfence.core.constraints.interface import Json
+    from agentfence.core.tool_schemas import OwnSchema
 
 MOST_TOOLS: Final = 2_000
 """Of one server."""
@@ -34,8 +35,8 @@ class KnownTool:
     """Its `inputSchema`; None for one that is not there or too large."""
     size: int
     """Of the schema as JSON, in characters."""
-    arguments: Constraint | None = None
-    """What holds calls to the schema, where that is wanted and the schema can be used."""
+    arguments: OwnSchema | None = None
+    """What holds calls to the schema, where that is wanted."""
 
 
 class KnownTools:
