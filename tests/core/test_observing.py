@@ -328,6 +328,8 @@ def test_the_same_of_servers() -> None:
         agent.list(READ, origin=f"http://127.0.0.1:{number}")
 
     assert agent.call("read", path="a") == "tool_changed"
+    agent.list({"name": "other"})
+    assert agent.call("read", path="a") == "tool_changed"
 
 
 @pytest.mark.parametrize(

@@ -63,6 +63,7 @@ class KnownTools:
         tools = self._servers.get(peer)
         if tools is None:
             tools = self._servers[peer] = _Tools()
+            tools.has_forgotten = self._has_forgotten
             if len(self._servers) > _MOST_SERVERS:
                 self._servers.popitem(last=False)
                 self._has_forgotten = True
