@@ -101,13 +101,16 @@ def test_an_event_written_anew_resumes_where_it_did(lines: bytes, resuming: byte
     assert message_event(b"b", event.resuming) == resuming + b"event: message\ndata: b\n\n"
 
 
-def test_event_over_the_limit_is_given_by_its_ends() -> None:
-    long = b"data: " + b"x" * 50 + b"\n\n"
+def test_event_over_the_limit_is_given_by_the_ends_of_its_data() -> None:
+    long = b"event: message\r\nid: 7\r\ndata: {" + b"x" * 20_000 + b"}\r\n\r\n"
+    comment = b": " + b"x" * 50 + b"\n\n"
 
-    assert split(long + b"data: a\n\n", 20, size=7) == [
-        Overlong(long),
-        ServerEvent(b"data: a\n\n", b"message", b"a"),
-    ]
+    first, second, third = split(b"\xef\xbb\xbf" + long + comment + b"data: a\n\n", 20, size=7)
+
+    assert isinstance(first, Overlong)
+    assert (first.ends[:2], first.ends[-2:], len(first.ends) < 10_000) == (b"{x", b"x}", True)
+    assert second == Overlong(b"")
+    assert third == ServerEvent(b"data: a\n\n", b"message", b"a")
 
 
 def test_made_event_is_read_as_its_body() -> None:

@@ -38,7 +38,7 @@ class ServerEvent:
 class EventSplitter:
     """Splits an event stream, whatever pieces it comes in.
 
-    An event over the limit is given like the others when it ends. No byte is searched twice.
+    Of an event over the limit the ends of its data are given when it ends. No byte is searched twice.
     """
 
     __slots__ = ("_ends_with_cr", "_is_first", "_line_is_empty", "_pieces")
@@ -74,9 +74,9 @@ class EventSplitter:
     def _complete(self, last: bytes) -> ServerEvent | Overlong:
         raw = self._pieces.complete(last)
         is_first, self._is_first = self._is_first, False
-        if isinstance(raw, Overlong):
-            return raw
-        return _read(raw.removeprefix(_BOM) if is_first else raw, raw)
+        text = raw.ends if isinstance(raw, Overlong) else raw
+        event = _read(text.removeprefix(_BOM) if is_first else text, text)
+        return Overlong(event.data or b"") if isinstance(raw, Overlong) else event
 
 
 def _read(text: bytes, raw: bytes) -> ServerEvent:
