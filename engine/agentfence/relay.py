@@ -93,6 +93,7 @@ class Relay:
         self._approvals: deque[tuple[str, Approval]] = deque()
         self._progress = ProgressNotices()
         self._deadline: float | None = None
+        self._awaits_answers = False
         self._is_terminated = False
         self._expects_large = False
         self._came_at_once = False
@@ -142,6 +143,9 @@ class Relay:
         for notification, is_for_server in self._progress.take_due(time.monotonic()):
             (self._to_server if is_for_server else self._to_agent).put(notification)
         self._flush()
+        if self._awaits_answers and not len(self._conversation.from_client):
+            self._awaits_answers = False
+            self._end_within(_EOF_GRACE)
         if self._next_look is not None and time.monotonic() >= self._next_look:
             self._next_look = time.monotonic() + LOOK_EVERY
             self._controls.look()
@@ -204,7 +208,8 @@ class Relay:
             self._agent_ended = True
             for call_id in tuple(self._asked):
                 self._approver.withdraw(call_id)
-            self._end_within(_EOF_GRACE_IN_FLIGHT if len(self._conversation.from_client) else _EOF_GRACE)
+            self._awaits_answers = len(self._conversation.from_client) > 0
+            self._end_within(_EOF_GRACE_IN_FLIGHT if self._awaits_answers else _EOF_GRACE)
 
     def _read_server(self) -> None:
         received = self._read(self._from_server)
