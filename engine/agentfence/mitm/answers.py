@@ -115,6 +115,8 @@ class AnswerSide:
             case AnswerKind.EVENT_STREAM:
                 self._learn(flow, exchange, response)
                 self._stream_events(flow, exchange, response, head)
+            case AnswerKind.JSON:
+                response.stream = False  # whoever asked for it: it is judged whole
             case AnswerKind.OTHER:
                 response.stream = True
                 self._record_unread(exchange, response, None)
@@ -242,6 +244,8 @@ class AnswerSide:
         def judge(event: ServerEvent | Overlong) -> bytes:
             resuming = b""
             if isinstance(event, Overlong):
+                if not event.ends:
+                    return b""  # a comment
                 problem = f"the event is over the limit of {gate.settings.max_answer} bytes (max_answer)"
                 ended = refuse_answer(gate, event.ends, exchange.conversation, circumstances(), problem)
                 body = self._forwarded(self.fence.record(ended, note=exchange.note), exchange)
