@@ -187,8 +187,12 @@ class AnswerSide:
             flow.response = self._refused(exchange, str(violation))
             return
         _declare_as_judged(response, head)
-        judged = self._judge(decoded, exchange)
-        self._learn(flow, exchange, response)
+        is_awaited = len(exchange.conversation.from_client) > 0
+        if is_awaited or shows_jsonrpc(decoded, headers, mcp_only=False):
+            judged = self._judge(decoded, exchange)
+            self._learn(flow, exchange, response)
+        else:  # what says that a notification was taken, or that a server is well
+            judged = decoded
         if judged is None:
             flow.response = self._refused(exchange, "it is no message that an agent waits for")
         elif judged is not body:
@@ -379,6 +383,8 @@ class AnswerSide:
         effects = refuse_answer(self.fence.gate, b"", conversation, circumstances, problem)
         body = self._forwarded(self.fence.record(effects, note=exchange.note), exchange)
         exchange.stage = Stage.ANSWERED
+        if body is None and not conversation.carries_other_answers:
+            return accepted()  # nobody waits for more, and an error would end sessions of some clients
         if body is None:
             return json_response(
                 502, error_answer(None, -32003, f"the server's answer was not passed on: {problem}")
