@@ -194,6 +194,8 @@ class Relay:
     def _flush(self) -> None:
         self._to_agent.flush()
         self._to_server.flush()
+        if not self._to_agent.is_open:  # what nobody hears of is not done
+            self._end_within(_EOF_GRACE)
         if self._deadline is not None and not self._to_server.size:
             self._close_server_input()
 
