@@ -314,6 +314,36 @@ def test_a_redirect_to_another_server_is_passed_on_to_people_alone(
     assert (page.status_code, page.headers["location"]) == (302, elsewhere)
 
 
+LISTED = b'{"jsonrpc":"2.0","id":1,"result":{"tools":[{"name":"read_file"},{"name":"delete_file"}]}}'
+
+
+@pytest.mark.parametrize("version", ["1.0", "1.1"])
+@pytest.mark.parametrize("is_encoded", [False, True])
+@pytest.mark.parametrize("is_chunked", [False, True])
+def test_an_answer_that_is_written_anew_has_one_length(
+    is_chunked: bool, is_encoded: bool, version: str, fenced: tuple[Proxy, RecordingUpstream]
+) -> None:
+    proxy, upstream = fenced
+    body = gzip.compress(LISTED) if is_encoded else LISTED
+    coding = (("Content-Encoding", "gzip"),) if is_encoded else ()
+    upstream.answer = lambda _: Response(iter([body]) if is_chunked else body, headers=(JSON_TYPE, *coding))
+    asked = post("/mcp", b'{"jsonrpc":"2.0","id":1,"method":"tools/list"}', version=version)
+    head, _, listed = send_raw(proxy.port, asked).partition(b"\r\n\r\n")
+
+    assert json.loads(listed)["result"]["tools"] == [{"name": "read_file"}]
+    frames = (b"content-length:", b"transfer-encoding:", b"content-encoding:")
+    framing = [line for line in head.lower().split(b"\r\n") if line.startswith(frames)]
+    assert framing == [b"content-length: %d" % len(listed)]
+
+
+def test_a_client_of_http_1_0_gets_events_without_chunks(fenced: tuple[Proxy, RecordingUpstream]) -> None:
+    proxy, upstream = fenced
+    upstream.answer = lambda _: Response(RESULT, headers=EVENT_STREAM)
+    answer = send_raw(proxy.port, post("/mcp", call_body("read_file"), version="1.0"))
+
+    assert answer.endswith(b"\r\n\r\n" + RESULT)
+
+
 PLAIN = b'{"jsonrpc":"2.0","id":1,"result":{}}'
 CHUNKED = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n"
 FRAMED = {

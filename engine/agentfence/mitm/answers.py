@@ -48,6 +48,7 @@ from agentfence.mitm.requests import (
     origin_of,
     request_of,
     sender_of,
+    with_fields,
 )
 from agentfence.mitm.sse_streams import SseStream, SseStreams
 from agentfence.mitm.streams import EndpointTap, EventRelay, MetadataTap
@@ -63,6 +64,8 @@ if TYPE_CHECKING:
     from agentfence.mitm.streams import Piecewise
     from agentfence.mitm.view.display import Display
 
+_OTHER_FRAMES = frozenset({b"content-encoding", b"transfer-encoding"})
+"""What says how a body is sent that is written anew: of two lengths some clients take the wrong one."""
 _OTHER_PROTOCOL = b'{"error":"the server switched to a protocol that is not read here"}'
 
 
@@ -196,8 +199,8 @@ class AnswerSide:
         if judged is None:
             flow.response = self._refused(exchange, "it is no message that an agent waits for")
         elif judged is not body:
-            response.headers.pop("content-encoding", None)
-            response.headers["content-length"] = str(len(judged))
+            length = {b"content-length": b"%d" % len(judged)}
+            response.headers.fields = with_fields(response.headers.fields, length, without=_OTHER_FRAMES)
             response.raw_content = judged
 
     def _record_unread(
@@ -238,7 +241,7 @@ class AnswerSide:
         self, flow: http.HTTPFlow, exchange: Exchange, response: http.Response, head: AnswerHead
     ) -> None:
         """Have each event judged as it comes; the stream may stay open for hours."""
-        _make_endless(response)
+        _make_endless(flow.request, response)
         _declare_as_judged(response, head)
         response.stream = self._relay(flow, exchange, response)
 
@@ -481,10 +484,13 @@ def _may_announce(flow: http.HTTPFlow, response: http.Response) -> bool:
     return flow.request.method == "GET" and is_stream and "content-encoding" not in response.headers
 
 
-def _make_endless(response: http.Response) -> None:
-    """Take away a length that the stream may not have when events are left out."""
+def _make_endless(request: http.Request, response: http.Response) -> None:
+    """Take away a length that the stream may not have when events are left out.
+
+    A client of HTTP/1.0 knows no chunks: its stream ends with the connection.
+    """
     response.headers.pop("content-length", None)
-    if response.is_http11 and "transfer-encoding" not in response.headers:
+    if request.is_http11 and response.is_http11 and "transfer-encoding" not in response.headers:
         response.headers["transfer-encoding"] = "chunked"
 
 
