@@ -75,6 +75,27 @@ def test_harmless_event_has_the_same_data(text: str) -> None:
     assert harmless == event or not {"\u2028", "\u2029", "\x85"}.isdisjoint(text)
 
 
+@pytest.mark.parametrize(
+    "twin", ["DATA: {}", " data: {}", "data : {}", "\ufeffdata: {}", "\tData\xa0: {}", "data\0"]
+)
+@pytest.mark.parametrize("end", ["\n", "\r", "\r\n"])
+def test_lines_that_only_some_readers_take_for_data_are_left_out(twin: str, end: str) -> None:
+    (event, other) = split(f": a{end}{twin}{end}data: x{end}id: 1{end}{end}{twin}{end}{end}".encode())
+
+    assert isinstance(event, ServerEvent)
+    assert isinstance(other, ServerEvent)
+    assert (event.raw, event.data) == (f": a{end}data: x{end}id: 1{end}{end}".encode(), b"x")
+    assert (other.raw, other.data) == (end.encode(), None)
+
+
+@pytest.mark.parametrize("line", [b": data: x", b"database: x", b"metadata: x", b"data", b"data:", b"other"])
+def test_lines_that_nobody_takes_for_data_stay(line: bytes) -> None:
+    (event,) = split(line + b"\n\n")
+
+    assert isinstance(event, ServerEvent)
+    assert event.raw == line + b"\n\n"
+
+
 def test_empty_piece_changes_nothing() -> None:
     splitter = EventSplitter(100)
 

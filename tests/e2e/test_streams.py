@@ -266,6 +266,8 @@ UNASKED = b'{"jsonrpc":"2.0","id":9,"result":{"content":[]}}'
         (b"x: \xc2\x85data: %b\xc2\x85\xc2\x85\n\n", "text/event-stream"),
         (b"event: ping\x0bdata: %b\n\n", "text/event-stream"),
         (b"event:  message\ndata: %b\n\n", "text/event-stream"),
+        (b" data: %b\n\n", "text/event-stream"),
+        (b"DATA: %b\r\r", "text/event-stream"),
         (b"event: other\ndata: %b\n\n", "text/event-stream"),
         (b"event: endpoint\ndata: %b\n\n", "text/event-stream"),
         (b"+AGQAYQB0AGE-: %b\n\n", "text/event-stream; charset=utf-7"),
