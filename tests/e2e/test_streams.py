@@ -316,6 +316,26 @@ def test_a_redirect_to_another_server_is_passed_on_to_people_alone(
     assert (page.status_code, page.headers["location"]) == (302, elsewhere)
 
 
+@pytest.mark.parametrize(
+    ("origin", "status", "allowed"),
+    [
+        ("http://localhost:6274", 200, "http://localhost:6274"),
+        ("https://elsewhere.example", 403, None),
+        (None, 200, None),
+    ],
+)
+def test_an_agent_in_a_browser_reads_a_refusal(
+    origin: str | None, status: int, allowed: str | None, fenced: tuple[Proxy, RecordingUpstream]
+) -> None:
+    proxy, _ = fenced
+    headers = {**HEADERS, **({"Origin": origin} if origin else {})}
+    refused = httpx.post(f"{proxy.origin}/mcp", content=call_body("delete_file"), headers=headers)
+
+    assert refused.status_code == status
+    assert "error" in refused.json()
+    assert refused.headers.get("access-control-allow-origin") == allowed
+
+
 LISTED = b'{"jsonrpc":"2.0","id":1,"result":{"tools":[{"name":"read_file"},{"name":"delete_file"}]}}'
 
 

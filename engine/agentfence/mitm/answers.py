@@ -42,6 +42,7 @@ from agentfence.mitm.injecting import inject
 from agentfence.mitm.requests import (
     NOT_JUDGED,
     accepted,
+    first_value,
     headers_of,
     is_reverse,
     json_response,
@@ -85,7 +86,10 @@ class AnswerSide:
     def answer_head(self, flow: http.HTTPFlow) -> None:
         """Decide by an answer's head whether it is streamed, read whole, or refused."""
         exchange, response = self.exchanges.find(flow), flow.response
-        if response is None or (exchange is not None and exchange.stage is Stage.ANSWERED):
+        if response is None:
+            return
+        if exchange is not None and exchange.stage is Stage.ANSWERED:
+            _let_page_read(flow, exchange, response)
             return
         try:
             self._sort_answer(flow, exchange, response)
@@ -463,6 +467,17 @@ class AnswerSide:
         if classify_answer(response.status_code, headers_of(response.headers)) is not AnswerKind.JSON:
             return None
         return self._refused(exchange, f"it is over the limit of {limit} bytes (max_answer)")
+
+
+def _let_page_read(flow: http.HTTPFlow, exchange: Exchange, response: http.Response) -> None:
+    """Have an agent in a browser read an answer that was made here, of which its server could not say so.
+
+    In reverse mode alone, where the origin was found to be this machine's or allowed.
+    """
+    origin = first_value(flow.request.headers.fields, b"origin")
+    if origin is not None and is_reverse(flow) and not isinstance(exchange.sorted, Refused):
+        allowed = {b"access-control-allow-origin": origin, b"vary": b"Origin"}
+        response.headers.fields = with_fields(response.headers.fields, allowed)
 
 
 def _declare_as_judged(response: http.Response, head: AnswerHead) -> None:
