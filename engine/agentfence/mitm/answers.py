@@ -65,6 +65,8 @@ if TYPE_CHECKING:
     from agentfence.mitm.streams import Piecewise
     from agentfence.mitm.view.display import Display
 
+_SESSION_ENDED = frozenset({*range(200, 300), HTTPStatus.NOT_FOUND})
+"""What a server answers to a `DELETE` that it has carried out; others go on with the session."""
 _OTHER_FRAMES = frozenset({b"content-encoding", b"transfer-encoding"})
 """What says how a body is sent that is written anew: of two lengths some clients take the wrong one."""
 _OTHER_PROTOCOL = b'{"error":"the server switched to a protocol that is not read here"}'
@@ -105,6 +107,8 @@ class AnswerSide:
         if exchange is None or exchange.stage is not Stage.JUDGED:
             self._pass(flow, exchange, response)
             return
+        if flow.request.method == "DELETE" and response.status_code in _SESSION_ENDED:
+            self._forget(flow)
         problem = head.problem
         if leads_away and is_for_an_agent(flow.request.method, headers_of(flow.request.headers)):
             problem = "it sends the client past the fence"
@@ -414,8 +418,8 @@ class AnswerSide:
         ).hexdigest()
         return SessionKey(origin_of(request), credential, session_id)
 
-    def forget(self, flow: http.HTTPFlow) -> None:
-        """Drop what was settled for a session that the agent ends."""
+    def _forget(self, flow: http.HTTPFlow) -> None:
+        """Drop what was settled for a session that has ended."""
         session_id = single(headers_of(flow.request.headers), "mcp-session-id")
         if session_id is not None:
             self.sessions.forget(self._key(flow, session_id))
