@@ -95,6 +95,7 @@ class Relay:
         self._approvals: deque[tuple[str, Approval]] = deque()
         self._progress = ProgressNotices()
         self._deadline: float | None = None
+        self._awaits_answers = False
         self._is_terminated = False
         self._expects_large = False
         self._came_at_once = False
@@ -146,6 +147,9 @@ class Relay:
         self._flush()
         if self._taint.is_behind:
             self._catch_up()
+        if self._awaits_answers and not len(self._conversation.from_client):
+            self._awaits_answers = False
+            self._end_within(_EOF_GRACE)
         if self._next_look is not None and time.monotonic() >= self._next_look:
             self._next_look = time.monotonic() + LOOK_EVERY
             self._controls.look()
@@ -204,6 +208,8 @@ class Relay:
     def _flush(self) -> None:
         self._to_agent.flush()
         self._to_server.flush()
+        if not self._to_agent.is_open:  # what nobody hears of is not done
+            self._end_within(_EOF_GRACE)
         if self._deadline is not None and not self._to_server.size:
             self._close_server_input()
 
@@ -218,7 +224,8 @@ class Relay:
             self._agent_ended = True
             for call_id in tuple(self._asked):
                 self._approver.withdraw(call_id)
-            self._end_within(_EOF_GRACE_IN_FLIGHT if len(self._conversation.from_client) else _EOF_GRACE)
+            self._awaits_answers = len(self._conversation.from_client) > 0
+            self._end_within(_EOF_GRACE_IN_FLIGHT if self._awaits_answers else _EOF_GRACE)
 
     def _read_server(self) -> None:
         received = self._read(self._from_server)

@@ -75,6 +75,27 @@ def test_harmless_event_has_the_same_data(text: str) -> None:
     assert harmless == event or not {"\u2028", "\u2029", "\x85"}.isdisjoint(text)
 
 
+@pytest.mark.parametrize(
+    "twin", ["DATA: {}", " data: {}", "data : {}", "\ufeffdata: {}", "\tData\xa0: {}", "data\0"]
+)
+@pytest.mark.parametrize("end", ["\n", "\r", "\r\n"])
+def test_lines_that_only_some_readers_take_for_data_are_left_out(twin: str, end: str) -> None:
+    (event, other) = split(f": a{end}{twin}{end}data: x{end}id: 1{end}{end}{twin}{end}{end}".encode())
+
+    assert isinstance(event, ServerEvent)
+    assert isinstance(other, ServerEvent)
+    assert (event.raw, event.data) == (f": a{end}data: x{end}id: 1{end}{end}".encode(), b"x")
+    assert (other.raw, other.data) == (end.encode(), None)
+
+
+@pytest.mark.parametrize("line", [b": data: x", b"database: x", b"metadata: x", b"data", b"data:", b"other"])
+def test_lines_that_nobody_takes_for_data_stay(line: bytes) -> None:
+    (event,) = split(line + b"\n\n")
+
+    assert isinstance(event, ServerEvent)
+    assert event.raw == line + b"\n\n"
+
+
 def test_empty_piece_changes_nothing() -> None:
     splitter = EventSplitter(100)
 
@@ -101,13 +122,16 @@ def test_an_event_written_anew_resumes_where_it_did(lines: bytes, resuming: byte
     assert message_event(b"b", event.resuming) == resuming + b"event: message\ndata: b\n\n"
 
 
-def test_event_over_the_limit_is_given_by_its_ends() -> None:
-    long = b"data: " + b"x" * 50 + b"\n\n"
+def test_event_over_the_limit_is_given_by_the_ends_of_its_data() -> None:
+    long = b"event: message\r\nid: 7\r\ndata: {" + b"x" * 20_000 + b"}\r\n\r\n"
+    comment = b": " + b"x" * 50 + b"\n\n"
 
-    assert split(long + b"data: a\n\n", 20, size=7) == [
-        Overlong(long),
-        ServerEvent(b"data: a\n\n", b"message", b"a"),
-    ]
+    first, second, third = split(b"\xef\xbb\xbf" + long + comment + b"data: a\n\n", 20, size=7)
+
+    assert isinstance(first, Overlong)
+    assert (first.ends[:2], first.ends[-2:], len(first.ends) < 10_000) == (b"{x", b"x}", True)
+    assert second == Overlong(b"")
+    assert third == ServerEvent(b"data: a\n\n", b"message", b"a")
 
 
 def test_made_event_is_read_as_its_body() -> None:

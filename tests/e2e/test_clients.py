@@ -93,6 +93,16 @@ def test_client_is_fenced_behind_a_forward_proxy_with_tls(
 
 
 @every_line
+def test_client_is_fenced_where_the_server_answers_in_json(line: SdkLine, tmp_path: Path) -> None:
+    with (
+        start_http_server(line, json_answers=True) as server,
+        start_proxy(tmp_path, launch="launcher", upstream=server.url.removesuffix("/mcp")) as proxy,
+    ):
+        for client in ("ts2", OTHER_LINE[line]):
+            check(run_client(client, STEPS, http=f"{proxy.origin}/mcp"))
+
+
+@every_line
 def test_client_is_fenced_by_the_relay(line: SdkLine, tmp_path: Path) -> None:
     record = tmp_path / "calls.jsonl"
 

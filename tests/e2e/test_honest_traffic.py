@@ -231,6 +231,28 @@ def test_what_needs_no_answer_gets_202(body: bytes, way: Way) -> None:
     check(way, body, Response(b"", 202, ()))
 
 
+RECEIPTS = [b"{}", b"null", b'""', b"[]", b'{"status":"accepted"}', b'{"ok": true}']
+
+
+@pytest.mark.parametrize("status", [200, 202])
+@pytest.mark.parametrize("receipt", RECEIPTS)
+def test_a_receipt_of_what_needs_no_answer(receipt: bytes, status: int, way: Way) -> None:
+    for body in (OTHERS[1], OTHERS[4]):
+        way.upstream.requests.clear()
+        check(way, body, Response(receipt, status, (JSON_TYPE,)))
+
+
+ODD_RECEIPTS = [b'{"jsonrpc":"2.0","result":{}}', b'{"jsonrpc":"2.0","id":null,"result":null}', b"OK"]
+
+
+@pytest.mark.parametrize("receipt", ODD_RECEIPTS)
+def test_a_receipt_that_looks_like_a_message_is_a_receipt(receipt: bytes, way: Way) -> None:
+    way.upstream.answer = lambda _: Response(receipt, headers=(JSON_TYPE,))
+    got = way.send("POST", "/mcp", OTHERS[1], POSTED)
+
+    assert (got.status, got.body) == (202, b"")
+
+
 IMAGE = base64.b64encode(bytes(range(256)) * 4096).decode()
 RESULTS = {
     "an image": f'{{"content":[{{"type":"image","data":"{IMAGE}","mimeType":"image/png"}}]}}',
@@ -324,6 +346,8 @@ VERBS: list[tuple[str, str, Response]] = [
         Response(b"<html>none</html>", 404, (("Content-Type", "text/html"),)),
     ),
     ("GET", "/mcp/.well-known/openid-configuration", Response(b"{}", 404)),
+    ("GET", "/mcp", Response(b'{"status":"ok"}')),
+    ("DELETE", "/mcp", Response(b'{"deleted": true}')),
     (
         "GET",
         "/favicon.ico",

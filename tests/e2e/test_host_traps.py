@@ -138,6 +138,21 @@ def test_a_script_that_streams_keeps_no_agent_waiting(
 
 
 @pytest.mark.parametrize("position", ["before", "after"])
+def test_a_script_that_streams_answers_has_them_judged(position: str, tmp_path: Path) -> None:
+    asks = b'{"jsonrpc":"2.0","id":1,"method":"sampling/createMessage","params":{}}'
+    script = tmp_path / "meddler.py"
+    script.write_text("def responseheaders(flow):\n    flow.response.stream = True\n")
+    policy = POLICY + "methods: {sampling/createMessage: deny}\n"
+    with (
+        start_recording_upstream(lambda _: Response(asks)) as upstream,
+        start_proxy(tmp_path, policy=policy, upstream=origin(upstream), **{position: [script]}) as proxy,  # type: ignore[arg-type]
+    ):
+        answer = send_raw(proxy.port, post("/mcp", ALLOWED))
+
+    assert body_of(answer)["method"] == "agentfence/refused"
+
+
+@pytest.mark.parametrize("position", ["before", "after"])
 def test_another_script_rewrites_an_allowed_call(
     position: str, upstream: RecordingUpstream, tmp_path: Path
 ) -> None:

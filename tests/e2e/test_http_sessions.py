@@ -156,3 +156,13 @@ def test_header_cannot_contradict_what_the_session_settled(session: Session) -> 
 
     assert (refused.status_code, refused.json()["error"]["code"]) == (400, -32020)
     assert session.upstream.requests == []
+
+
+@pytest.mark.parametrize(("status", "is_over"), [(204, True), (404, True), (405, False)])
+def test_session_is_over_when_its_server_says_so(status: int, is_over: bool, session: Session) -> None:
+    session.upstream.answer = lambda _: Response(status=status)
+    assert httpx.delete(session.url, headers=session.headers).status_code == status
+    session.upstream.answer = answer_result
+    session.headers["MCP-Protocol-Version"] = "2025-03-26"
+
+    assert session.post(call_body("read_file", 1)).is_success is is_over

@@ -225,6 +225,39 @@ def test_server_leaves_a_child_that_keeps_its_output_open(tmp_path: Path) -> Non
         os.kill(child, signal.SIGKILL)
 
 
+def test_an_agent_that_reads_no_more_has_nothing_more_done(tmp_path: Path) -> None:
+    record = tmp_path / "record"
+    program = ANSWERING.replace(
+        "    message =", f"    open({str(record)!r}, 'ab').write(line)\n    message ="
+    )
+    command = relay(tmp_path, *server(tmp_path, program))
+    with subprocess.Popen(command, bufsize=0, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write(ALLOWED + b"\n")
+        process.stdout.readline()
+        process.stdout.close()
+        with contextlib.suppress(BrokenPipeError):
+            for number in range(2, 100):
+                process.stdin.write(call_body("read_file", number, path="a") + b"\n")
+                time.sleep(0.1)
+
+        assert process.wait(10) == 0
+        assert len(record.read_bytes().splitlines()) < 10
+
+
+def test_a_server_that_goes_on_after_its_last_answer_is_told_to_end(tmp_path: Path) -> None:
+    program = ANSWERING.replace("    message =", "    time.sleep(1)\n    message =").replace(
+        "sys\n", "sys, time\n"
+    )
+    with start(tmp_path, program + "time.sleep(60)\n") as process:
+        process.write(ALLOWED + b"\n")
+        process.close_stdin()
+
+        assert read(process)["id"] == 1
+        assert process.wait(15) == 128 + signal.SIGTERM
+
+
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_ends_a_server_that_ends_with_its_input(number: signal.Signals, tmp_path: Path) -> None:
     program = "import signal, sys\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\nprint('up', file=sys.stderr, flush=True)\nsys.stdin.read()\nsys.exit(5)\n"

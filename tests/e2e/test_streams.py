@@ -266,6 +266,8 @@ UNASKED = b'{"jsonrpc":"2.0","id":9,"result":{"content":[]}}'
         (b"x: \xc2\x85data: %b\xc2\x85\xc2\x85\n\n", "text/event-stream"),
         (b"event: ping\x0bdata: %b\n\n", "text/event-stream"),
         (b"event:  message\ndata: %b\n\n", "text/event-stream"),
+        (b" data: %b\n\n", "text/event-stream"),
+        (b"DATA: %b\r\r", "text/event-stream"),
         (b"event: other\ndata: %b\n\n", "text/event-stream"),
         (b"event: endpoint\ndata: %b\n\n", "text/event-stream"),
         (b"+AGQAYQB0AGE-: %b\n\n", "text/event-stream; charset=utf-7"),
@@ -312,6 +314,89 @@ def test_a_redirect_to_another_server_is_passed_on_to_people_alone(
     assert (answer.status_code, answer.json()["error"]["code"]) == (200, -32003)
     assert "location" not in answer.headers
     assert (page.status_code, page.headers["location"]) == (302, elsewhere)
+
+
+@pytest.mark.parametrize(
+    ("origin", "status", "allowed"),
+    [
+        ("http://localhost:6274", 200, "http://localhost:6274"),
+        ("https://elsewhere.example", 403, None),
+        (None, 200, None),
+    ],
+)
+def test_an_agent_in_a_browser_reads_a_refusal(
+    origin: str | None, status: int, allowed: str | None, fenced: tuple[Proxy, RecordingUpstream]
+) -> None:
+    proxy, _ = fenced
+    headers = {**HEADERS, **({"Origin": origin} if origin else {})}
+    refused = httpx.post(f"{proxy.origin}/mcp", content=call_body("delete_file"), headers=headers)
+
+    assert refused.status_code == status
+    assert "error" in refused.json()
+    assert refused.headers.get("access-control-allow-origin") == allowed
+
+
+LISTED = b'{"jsonrpc":"2.0","id":1,"result":{"tools":[{"name":"read_file"},{"name":"delete_file"}]}}'
+
+
+@pytest.mark.parametrize("version", ["1.0", "1.1"])
+@pytest.mark.parametrize("is_encoded", [False, True])
+@pytest.mark.parametrize("is_chunked", [False, True])
+def test_an_answer_that_is_written_anew_has_one_length(
+    is_chunked: bool, is_encoded: bool, version: str, fenced: tuple[Proxy, RecordingUpstream]
+) -> None:
+    proxy, upstream = fenced
+    body = gzip.compress(LISTED) if is_encoded else LISTED
+    coding = (("Content-Encoding", "gzip"),) if is_encoded else ()
+    upstream.answer = lambda _: Response(iter([body]) if is_chunked else body, headers=(JSON_TYPE, *coding))
+    asked = post("/mcp", b'{"jsonrpc":"2.0","id":1,"method":"tools/list"}', version=version)
+    head, _, listed = send_raw(proxy.port, asked).partition(b"\r\n\r\n")
+
+    assert json.loads(listed)["result"]["tools"] == [{"name": "read_file"}]
+    frames = (b"content-length:", b"transfer-encoding:", b"content-encoding:")
+    framing = [line for line in head.lower().split(b"\r\n") if line.startswith(frames)]
+    assert framing == [b"content-length: %d" % len(listed)]
+
+
+def test_a_client_of_http_1_0_gets_events_without_chunks(fenced: tuple[Proxy, RecordingUpstream]) -> None:
+    proxy, upstream = fenced
+    upstream.answer = lambda _: Response(RESULT, headers=EVENT_STREAM)
+    answer = send_raw(proxy.port, post("/mcp", call_body("read_file"), version="1.0"))
+
+    assert answer.endswith(b"\r\n\r\n" + RESULT)
+
+
+PLAIN = b'{"jsonrpc":"2.0","id":1,"result":{}}'
+CHUNKED = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n"
+FRAMED = {
+    "behind interim answers": b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n"
+    b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%b"
+    % (len(PLAIN), PLAIN),
+    "with trailers": CHUNKED + b"\r\n%x\r\n%b\r\n0\r\nX-Sum: 1\r\n\r\n" % (len(PLAIN), PLAIN),
+    "with two lengths": CHUNKED + b"Content-Length: 4\r\n\r\n%x\r\n%b\r\n0\r\n\r\n" % (len(PLAIN), PLAIN),
+}
+
+
+@pytest.mark.parametrize("frame", FRAMED)
+def test_an_answer_in_an_odd_frame(frame: str, tmp_path_factory: pytest.TempPathFactory) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def serve() -> None:
+            connection, _ = listener.accept()
+            with connection:
+                connection.recv(65_536)
+                connection.sendall(FRAMED[frame])
+                connection.recv(65_536)
+
+        threading.Thread(target=serve, daemon=True).start()
+        upstream = f"http://127.0.0.1:{listener.getsockname()[1]}"
+        with start_proxy(tmp_path_factory.mktemp("frame"), upstream=upstream) as proxy:
+            answer = httpx.post(f"{proxy.origin}/mcp", content=call_body("read_file"), headers=HEADERS)
+
+    if frame == "with two lengths":
+        assert (answer.status_code, answer.json()["error"]["code"]) == (200, -32002)
+    else:
+        assert (answer.status_code, answer.content) == (200, PLAIN)
 
 
 def test_an_answer_is_read_as_the_utf_8_that_it_was_judged_as(
@@ -492,6 +577,33 @@ def test_a_large_answer_is_replaced_by_an_error(tmp_path_factory: pytest.TempPat
         refused = send_raw(proxy.port, post("/mcp", call_body("read_file", 7)))
 
     assert (body_of(refused)["id"], body_of(refused)["error"]["code"]) == (7, -32003)
+
+
+@pytest.mark.parametrize("kind", ["the answer", "a notification", "a comment"])
+def test_a_large_event_ends_its_call_alone(kind: str, tmp_path_factory: pytest.TempPathFactory) -> None:
+    large = {
+        "the answer": RESULT.replace(b"[]", b'["' + b"x" * 100_000 + b'"]').replace(b"data", b"id: 7\ndata"),
+        "a notification": progress(1).replace(b"progressToken", b"x" * 100_000),
+        "a comment": b": " + b"x" * 100_000 + b"\n\n",
+    }
+    later = RESULT if kind != "the answer" else progress(2)
+
+    with (
+        start_recording_upstream(
+            lambda _: Response(iter([large[kind], later]), headers=EVENT_STREAM)
+        ) as upstream,
+        start_proxy(
+            tmp_path_factory.mktemp("large"),
+            upstream=upstream.url.removesuffix("/mcp"),
+            settings=["agentfence_max_answer=50000"],
+        ) as proxy,
+    ):
+        answer = httpx.post(f"{proxy.origin}/mcp", content=call_body("read_file"), headers=HEADERS)
+
+    *refused, passed = answer.content.split(b"\n\n")[:-1]
+    assert passed + b"\n\n" == later
+    ended = [json.loads(event.split(b"data: ")[1]) for event in refused]
+    assert [(end["id"], end["error"]["code"]) for end in ended] == [(1, -32003)] * (kind == "the answer")
 
 
 def test_a_post_without_a_body_is_no_message(fenced: tuple[Proxy, RecordingUpstream]) -> None:

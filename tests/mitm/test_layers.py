@@ -6,13 +6,14 @@ import inspect
 
 import mitmproxy.version
 from mitmproxy.proxy.layers.http import HttpLayer, HttpStream
-from mitmproxy.proxy.layers.http._http1 import Http1Server
+from mitmproxy.proxy.layers.http._http1 import Http1Client, Http1Server
 
-from agentfence.mitm.layers import FenceHttp1Server, FenceLayer, FenceStream
+from agentfence.mitm.layers import FenceHttp1Client, FenceHttp1Server, FenceLayer, FenceStream
 
 STREAM = (
     "_handle_event",
     "check_body_size",
+    "check_invalid",
     "handle_protocol_error",
     "handle_event",
     "make_server_connection",
@@ -34,11 +35,19 @@ def test_the_host_is_the_minor_version_that_this_was_written_for() -> None:
 def test_the_host_still_has_what_is_overridden_and_called() -> None:
     assert [name for name in STREAM if not callable(getattr(HttpStream, name, None))] == []
     assert callable(HttpLayer.make_stream)
+    assert callable(HttpLayer.register_connection)
+    assert all(callable(getattr(Http1Client, name)) for name in ("read_headers", "read_body", "mark_done"))
     assert all(callable(getattr(Http1Server, name)) for name in ("read_headers", "read_body", "wait", "done"))
 
 
 def test_overrides_take_what_the_host_gives() -> None:
-    for own, host in ((FenceStream, HttpStream), (FenceLayer, HttpLayer), (FenceHttp1Server, Http1Server)):
+    pairs = (
+        (FenceStream, HttpStream),
+        (FenceLayer, HttpLayer),
+        (FenceHttp1Server, Http1Server),
+        (FenceHttp1Client, Http1Client),
+    )
+    for own, host in pairs:
         for name in vars(own):
             if callable(getattr(host, name, None)) and not name.startswith("__"):
                 wanted = list(inspect.signature(getattr(host, name)).parameters)

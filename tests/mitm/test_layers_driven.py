@@ -15,6 +15,7 @@ from mitmproxy.test import taddons
 
 from agentfence.mitm.injecting import BytesInjected
 from agentfence.mitm.layers import FenceLayer, Growth
+from agentfence.mitm.requests import json_response
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -38,6 +39,9 @@ class Unlimited:
 
     def answer_too_large(self, flow: http.HTTPFlow, size: int) -> None:
         return None
+
+    def unreachable_answer(self, flow: http.HTTPFlow, problem: str) -> http.Response | None:
+        return json_response(200, b"gone") if flow.request.path == "/mcp" else None
 
 
 class Driven:
@@ -195,3 +199,57 @@ def test_bytes_are_written_into_the_answer_that_streams(driven: Driven) -> None:
 
     assert [item.is_delivered for item in (early, event, withdrawn, after)] == [False, True, False, False]
     assert driven.said.endswith(b"3\r\nabc\r\n3\r\nown\r\n3\r\ndef\r\n0\r\n\r\n")
+
+
+INTERIM = b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: </a>\r\nContent-Length: 5\r\n\r\n"
+FINAL = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
+
+
+@pytest.mark.parametrize(("count", "size"), [(1, 1), (1, 7), (1, 1_000), (2_000, 1_000_000)])
+def test_the_final_answer_passes_alone(count: int, size: int, driven: Driven) -> None:
+    driven.receive(HEAD, b"abcd")
+    (upstream,) = [connection for connection in driven.sent if connection is not driven.client]
+    answer = INTERIM * count + FINAL
+    for at in range(0, len(answer), size):
+        driven.feed(events.DataReceived(upstream, answer[at : at + size]))
+    assert driven.said == FINAL
+
+    driven.receive(HEAD, b"abcd")  # on the same connections
+    driven.feed(events.DataReceived(upstream, INTERIM + FINAL))
+    assert driven.said == 2 * FINAL
+
+
+def test_an_interim_answer_alone_is_none(driven: Driven) -> None:
+    driven.receive(HEAD, b"abcd")
+    (upstream,) = [connection for connection in driven.sent if connection is not driven.client]
+    driven.feed(events.DataReceived(upstream, INTERIM))
+    assert driven.said == b""
+
+    driven.feed(events.ConnectionClosed(upstream))
+    assert driven.said.endswith(b"gone")
+
+
+def test_trailers_of_an_answer_are_dropped(driven: Driven) -> None:
+    chunks = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n"
+    driven.receive(HEAD, b"abcd")
+    (upstream,) = [connection for connection in driven.sent if connection is not driven.client]
+    driven.feed(events.DataReceived(upstream, chunks + b"X-Sum: 1\r\n\r\n"))
+    assert driven.said == chunks + b"\r\n"
+
+    driven.receive(HEAD, b"abcd")
+    driven.feed(events.DataReceived(upstream, FINAL))
+    assert driven.said.endswith(FINAL)
+
+
+@pytest.mark.parametrize(
+    ("path", "said"), [(b"mcp", b"HTTP/1.1 200 OK"), (b"page", b"HTTP/1.1 502 Bad Gateway")]
+)
+def test_an_answer_of_two_lengths_is_none(path: bytes, said: bytes, driven: Driven) -> None:
+    driven.receive(HEAD.replace(b"mcp", path), b"abcd")
+    (upstream,) = [connection for connection in driven.sent if connection is not driven.client]
+    lengths = b"Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n"
+    driven.feed(events.DataReceived(upstream, b"HTTP/1.1 200 OK\r\n" + lengths))
+
+    assert driven.said.startswith(said)
+    assert b"\r\nok" not in driven.said
+    assert upstream in driven.closed

@@ -1,7 +1,8 @@
 """Server-sent events: bytes in, whole events out, as WHATWG HTML §9.2.6 reads them.
 
 Lines end with CRLF, LF or a lone CR, also mixed; an event ends with an empty line. Each event comes
-with its exact bytes, so that what was judged can go on unchanged. What is no whole event at the end
+with its exact bytes, so that what was judged can go on unchanged, but without lines that only some
+readers take for data. What is no whole event at the end
 of a stream is dropped, as every reader drops it.
 """
 
@@ -16,6 +17,9 @@ from agentfence.core.values import frozen
 __all__ = ["EventSplitter", "Overlong", "ServerEvent", "harmless_event", "message_event"]
 
 _LINE_END = re.compile(rb"\r\n|\r|\n")
+_LINE = re.compile(rb"([^\r\n:]*+)[^\r\n]*+(?:\r\n|\r|\n)")
+_LIKE_DATA = re.compile(rb"[^a-z]*+data[^a-z]*+", re.IGNORECASE)
+"""What some clients take for the field `data`, as they trim lines or fold case."""
 _OTHER_LINE_ENDS = b"\x0b\x0c\x1c\x1d\x1e"
 _BLANKED = bytes.maketrans(_OTHER_LINE_ENDS, b" " * len(_OTHER_LINE_ENDS))
 _BOM = b"\xef\xbb\xbf"
@@ -38,7 +42,7 @@ class ServerEvent:
 class EventSplitter:
     """Splits an event stream, whatever pieces it comes in.
 
-    An event over the limit is given like the others when it ends. No byte is searched twice.
+    Of an event over the limit the ends of its data are given when it ends. No byte is searched twice.
     """
 
     __slots__ = ("_ends_with_cr", "_is_first", "_line_is_empty", "_pieces")
@@ -74,15 +78,16 @@ class EventSplitter:
     def _complete(self, last: bytes) -> ServerEvent | Overlong:
         raw = self._pieces.complete(last)
         is_first, self._is_first = self._is_first, False
-        if isinstance(raw, Overlong):
-            return raw
-        return _read(raw.removeprefix(_BOM) if is_first else raw, raw)
+        text = raw.ends if isinstance(raw, Overlong) else raw
+        event = _read(text.removeprefix(_BOM) if is_first else text, text)
+        return Overlong(event.data or b"") if isinstance(raw, Overlong) else event
 
 
 def _read(text: bytes, raw: bytes) -> ServerEvent:
     name = b""
     pieces: list[bytes] = []
     resuming: dict[bytes, bytes] = {}
+    has_twins = False
     for line in _LINE_END.split(text):
         field, _, value = line.partition(b":")
         value = value.removeprefix(b" ")
@@ -92,8 +97,17 @@ def _read(text: bytes, raw: bytes) -> ServerEvent:
             name = value  # the last one counts, also when it is empty
         elif field in {b"id", b"retry"}:
             resuming[field] = line + b"\n"
+        elif _LIKE_DATA.fullmatch(field):
+            has_twins = True
+    if has_twins:
+        raw = _LINE.sub(_unless_twin, text)
     data = b"\n".join(pieces) if pieces else None
     return ServerEvent(raw, name or _MESSAGE, data, b"".join(resuming.values()))
+
+
+def _unless_twin(line: re.Match[bytes]) -> bytes:
+    field = line[1]
+    return line[0] if field == b"data" or not _LIKE_DATA.fullmatch(field) else b""
 
 
 def harmless_event(raw: bytes) -> bytes:

@@ -14,7 +14,7 @@ class Overlong:
     """A line or an event over the limit."""
 
     ends: bytes
-    """Its first and its last bytes: an answer's id is in one of them."""
+    """Its first and its last bytes, of an event those of its data: an answer's id is in one of them."""
 
     @classmethod
     def of(cls, whole: bytes) -> Overlong:

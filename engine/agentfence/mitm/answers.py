@@ -43,12 +43,14 @@ from agentfence.mitm.injecting import inject
 from agentfence.mitm.requests import (
     NOT_JUDGED,
     accepted,
+    first_value,
     headers_of,
     is_reverse,
     json_response,
     origin_of,
     request_of,
     sender_of,
+    with_fields,
 )
 from agentfence.mitm.sse_streams import SseStream, SseStreams
 from agentfence.mitm.streams import EndpointTap, EventRelay, MetadataTap
@@ -65,6 +67,10 @@ if TYPE_CHECKING:
     from agentfence.mitm.streams import Piecewise
     from agentfence.mitm.view.display import Display
 
+_SESSION_ENDED = frozenset({*range(200, 300), HTTPStatus.NOT_FOUND})
+"""What a server answers to a `DELETE` that it has carried out; others go on with the session."""
+_OTHER_FRAMES = frozenset({b"content-encoding", b"transfer-encoding"})
+"""What says how a body is sent that is written anew: of two lengths some clients take the wrong one."""
 _OTHER_PROTOCOL = b'{"error":"the server switched to a protocol that is not read here"}'
 
 
@@ -84,7 +90,10 @@ class AnswerSide:
     def answer_head(self, flow: http.HTTPFlow) -> None:
         """Decide by an answer's head whether it is streamed, read whole, or refused."""
         exchange, response = self.exchanges.find(flow), flow.response
-        if response is None or (exchange is not None and exchange.stage is Stage.ANSWERED):
+        if response is None:
+            return
+        if exchange is not None and exchange.stage is Stage.ANSWERED:
+            _let_page_read(flow, exchange, response)
             return
         try:
             self._sort_answer(flow, exchange, response)
@@ -100,6 +109,8 @@ class AnswerSide:
         if exchange is None or exchange.stage is not Stage.JUDGED:
             self._pass(flow, exchange, response)
             return
+        if flow.request.method == "DELETE" and response.status_code in _SESSION_ENDED:
+            self._forget(flow)
         problem = head.problem
         if leads_away and is_for_an_agent(flow.request.method, headers_of(flow.request.headers)):
             problem = "it sends the client past the fence"
@@ -117,6 +128,8 @@ class AnswerSide:
             case AnswerKind.EVENT_STREAM:
                 self._learn(flow, exchange, response)
                 self._stream_events(flow, exchange, response, head)
+            case AnswerKind.JSON:
+                response.stream = False  # whoever asked for it: it is judged whole
             case AnswerKind.OTHER:
                 response.stream = True
                 self._record_unread(exchange, response, None)
@@ -187,13 +200,17 @@ class AnswerSide:
             flow.response = self._refused(exchange, str(violation))
             return
         _declare_as_judged(response, head)
-        judged = self._judge(decoded, exchange)
-        self._learn(flow, exchange, response)
+        is_awaited = len(exchange.conversation.from_client) > 0
+        if is_awaited or shows_jsonrpc(decoded, headers, mcp_only=False):
+            judged = self._judge(decoded, exchange)
+            self._learn(flow, exchange, response)
+        else:  # what says that a notification was taken, or that a server is well
+            judged = decoded
         if judged is None:
             flow.response = self._refused(exchange, "it is no message that an agent waits for")
         elif judged is not body:
-            response.headers.pop("content-encoding", None)
-            response.headers["content-length"] = str(len(judged))
+            length = {b"content-length": b"%d" % len(judged)}
+            response.headers.fields = with_fields(response.headers.fields, length, without=_OTHER_FRAMES)
             response.raw_content = judged
 
     def _record_unread(
@@ -246,7 +263,7 @@ class AnswerSide:
         self, flow: http.HTTPFlow, exchange: Exchange, response: http.Response, head: AnswerHead
     ) -> None:
         """Have each event judged as it comes; the stream may stay open for hours."""
-        _make_endless(response)
+        _make_endless(flow.request, response)
         _declare_as_judged(response, head)
         response.stream = self._relay(flow, exchange, response)
 
@@ -256,6 +273,8 @@ class AnswerSide:
         def judge(event: ServerEvent | Overlong) -> bytes:
             resuming = b""
             if isinstance(event, Overlong):
+                if not event.ends:
+                    return b""  # a comment
                 problem = f"the event is over the limit of {gate.settings.max_answer} bytes (max_answer)"
                 ended = refuse_answer(gate, event.ends, exchange.conversation, circumstances(), problem)
                 body = self._forwarded(self.fence.record(ended, note=exchange.note), exchange)
@@ -389,6 +408,8 @@ class AnswerSide:
         effects = refuse_answer(self.fence.gate, b"", conversation, circumstances, problem)
         body = self._forwarded(self.fence.record(effects, note=exchange.note), exchange)
         exchange.stage = Stage.ANSWERED
+        if body is None and not conversation.carries_other_answers:
+            return accepted()  # nobody waits for more, and an error would end sessions of some clients
         if body is None:
             return json_response(
                 502, error_answer(None, -32003, f"the server's answer was not passed on: {problem}")
@@ -411,8 +432,8 @@ class AnswerSide:
         ).hexdigest()
         return SessionKey(origin_of(request), credential, session_id)
 
-    def forget(self, flow: http.HTTPFlow) -> None:
-        """Drop what was settled for a session that the agent ends."""
+    def _forget(self, flow: http.HTTPFlow) -> None:
+        """Drop what was settled for a session that has ended."""
         session_id = single(headers_of(flow.request.headers), "mcp-session-id")
         if session_id is not None:
             self.sessions.forget(self._key(flow, session_id))
@@ -466,6 +487,17 @@ class AnswerSide:
         return self._refused(exchange, f"it is over the limit of {limit} bytes (max_answer)")
 
 
+def _let_page_read(flow: http.HTTPFlow, exchange: Exchange, response: http.Response) -> None:
+    """Have an agent in a browser read an answer that was made here, of which its server could not say so.
+
+    In reverse mode alone, where the origin was found to be this machine's or allowed.
+    """
+    origin = first_value(flow.request.headers.fields, b"origin")
+    if origin is not None and is_reverse(flow) and not isinstance(exchange.sorted, Refused):
+        allowed = {b"access-control-allow-origin": origin, b"vary": b"Origin"}
+        response.headers.fields = with_fields(response.headers.fields, allowed)
+
+
 def _declare_as_judged(response: http.Response, head: AnswerHead) -> None:
     if head.judged_type is not None:
         response.headers["content-type"] = head.judged_type
@@ -485,10 +517,13 @@ def _may_announce(flow: http.HTTPFlow, response: http.Response) -> bool:
     return flow.request.method == "GET" and is_stream and "content-encoding" not in response.headers
 
 
-def _make_endless(response: http.Response) -> None:
-    """Take away a length that the stream may not have when events are left out."""
+def _make_endless(request: http.Request, response: http.Response) -> None:
+    """Take away a length that the stream may not have when events are left out.
+
+    A client of HTTP/1.0 knows no chunks: its stream ends with the connection.
+    """
     response.headers.pop("content-length", None)
-    if response.is_http11 and "transfer-encoding" not in response.headers:
+    if request.is_http11 and response.is_http11 and "transfer-encoding" not in response.headers:
         response.headers["transfer-encoding"] = "chunked"
 
 

@@ -11,12 +11,20 @@ from __future__ import annotations
 
 import time
 from enum import Enum, auto
+from http import HTTPStatus
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Protocol
 
+from mitmproxy.net.http.validate import validate_headers
 from mitmproxy.proxy import commands, events
 from mitmproxy.proxy.context import Context
-from mitmproxy.proxy.layers.http import DropStream, HttpLayer, HttpStream, SendHttp
+from mitmproxy.proxy.layers.http import (
+    DropStream,
+    HttpLayer,
+    HttpStream,
+    RegisterHttpConnection,
+    SendHttp,
+)
 from mitmproxy.proxy.layers.http._base import ReceiveHttp
 from mitmproxy.proxy.layers.http._events import (
     ErrorCode,
@@ -33,7 +41,7 @@ from mitmproxy.proxy.layers.http._hooks import (
     HttpResponseHeadersHook,
     HttpResponseHook,
 )
-from mitmproxy.proxy.layers.http._http1 import Http1Server, make_error_response
+from mitmproxy.proxy.layers.http._http1 import Http1Client, Http1Server, make_error_response
 
 from agentfence.mitm.framing import body_size
 from agentfence.mitm.injecting import BytesInjected
@@ -196,6 +204,19 @@ class FenceStream(HttpStream):
         if answer is not None and self.server_state != self.state_errored:
             yield from self._replace_answer(answer)
 
+    def check_invalid(self, request: bool) -> layer.CommandGenerator[bool]:  # noqa: FBT001 - the host's signature
+        """Refuse a head that has two readings; where the host has a page for that, give an answer."""
+        response = self.flow.response
+        if not request and response is not None and self.context.options.validate_inbound_headers:
+            try:
+                validate_headers(response)
+            except ValueError as error:
+                answer = self.limits.unreachable_answer(self.flow, str(error))
+                if answer is not None:
+                    yield from self._replace_answer(answer)
+                    return True
+        return (yield from super().check_invalid(request))
+
     def _check_answer_size(self) -> layer.CommandGenerator[bool]:
         size, response = len(self.response_body_buf), self.flow.response
         is_early = size == 0
@@ -335,6 +356,38 @@ class FenceHttp1Server(Http1Server):
         self.state = self.done
 
 
+class FenceHttp1Client(Http1Client):
+    """The server's side of HTTP/1: what the host takes for an answer, or for a fault, and is neither."""
+
+    def read_headers(self, event: events.ConnectionEvent) -> layer.CommandGenerator[None]:
+        """Read the head of the final answer; interim ones before it (RFC 9110, section 15.2) are dropped."""
+        is_interim = True
+        while is_interim:
+            is_interim = False
+            for command in super().read_headers(event):
+                if _is_interim(command):
+                    self.response, is_interim = None, True
+                    break
+                yield command
+
+    def read_body(self, event: events.Event) -> layer.CommandGenerator[None]:
+        """Read a body; the host cannot read trailers, which may be dropped (RFC 9110, section 6.5.1)."""
+        try:
+            yield from super().read_body(event)
+        except NotImplementedError:
+            if self.stream_id is None:
+                raise AssertionError("a body must be some request's answer") from None
+            yield ReceiveHttp(ResponseEndOfMessage(self.stream_id))
+            yield from self.mark_done(response=True)
+
+
+def _is_interim(command: commands.Command) -> bool:
+    if not isinstance(command, ReceiveHttp) or not isinstance(command.event, ResponseHeaders):
+        return False
+    status = command.event.response.status_code
+    return status < HTTPStatus.OK and status != HTTPStatus.SWITCHING_PROTOCOLS
+
+
 class FenceLayer(HttpLayer):
     """An HTTP layer whose streams are the fence's."""
 
@@ -359,6 +412,16 @@ class FenceLayer(HttpLayer):
         stream.limits = self.limits
         self.streams[stream_id] = stream
         yield from self.event_to_child(stream, events.Start())
+
+    def register_connection(self, command: RegisterHttpConnection) -> layer.CommandGenerator[None]:
+        """Take a connection to a server that is ready."""
+        reader = self.connections.get(command.connection)
+        while reader is not None:
+            if type(reader) is Http1Client:
+                reader.__class__ = FenceHttp1Client
+                reader.state = reader.read_headers
+            reader = getattr(reader, "child_layer", None)
+        yield from super().register_connection(command)
 
 
 def _fork(context: Context) -> Context:

@@ -217,8 +217,6 @@ class Surface(AnswerSide):
         if refused is not None:
             return await self._carry_out(refused, flow, exchange)
         _prepare(flow.request)
-        if request.method == "DELETE":
-            self.forget(flow)
         if not body and request.method != "POST":
             return None
         if not conversation.is_joined:
