@@ -234,7 +234,10 @@ class Sorter:
 
 def unlisted_refusal() -> HttpRefusal:
     """Give the refusal of MCP to a host that the policy does not name, under `unlisted: block`."""
-    text = "blocked by AgentFence policy: `servers` names no MCP server at this host"
+    text = (
+        "blocked by AgentFence policy: `servers` names no MCP server at this host, and the policy says "
+        "`unlisted: block`. The same call will be refused again."
+    )
     return HttpRefusal(403, _BLOCKED_BY_POLICY, text, "server_unlisted")
 
 
