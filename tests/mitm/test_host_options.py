@@ -25,6 +25,21 @@ def test_a_plain_start_is_made_safe() -> None:
     assert (made.rawtcp, made.http2, made.listen_host) == (False, False, "127.0.0.1")
 
 
+@pytest.mark.parametrize(
+    "mode",
+    [
+        "reverse:http://127.0.0.1:1",
+        "reverse:https://mcp.example.com@8443",
+        "reverse:mcp.example.com:443",
+        "upstream:http://proxy.example.com:3128",
+        "socks5@1080",
+        "regular",
+    ],
+)
+def test_a_mode_in_which_every_message_is_read_passes(mode: str) -> None:
+    host_options.check(forced(mode=[mode]))
+
+
 def test_reverse_mode_keeps_the_host_header() -> None:
     assert forced(mode=["reverse:http://127.0.0.1:1"]).keep_host_header is True
 
@@ -48,6 +63,12 @@ def test_an_address_that_was_chosen_stays() -> None:
         {"mode": ["wireguard"]},
         {"mode": ["local:curl"]},
         {"mode": ["transparent"]},
+        {"mode": ["reverse:tcp://127.0.0.1:1"]},
+        {"mode": ["reverse:tls://127.0.0.1:1"]},
+        {"mode": ["reverse:udp://127.0.0.1:1"]},
+        {"mode": ["reverse:dns://127.0.0.1:1@5353"]},
+        {"mode": ["reverse:quic://127.0.0.1:1"]},
+        {"mode": ["reverse:http3://127.0.0.1:1"]},
     ],
     ids=str,
 )
