@@ -227,7 +227,7 @@ def read_settings(given: Mapping[str, str | None], environment: Mapping[str, str
 
 
 def _value(option: Option, given: Mapping[str, str | None], environment: Mapping[str, str]) -> str | None:
-    text, source = given.get(option.name), option.flag
+    text, source = given.get(option.name), option.name
     if text is None:
         text, source = environment.get(option.variable), option.variable
     if text is None:
