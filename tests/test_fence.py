@@ -181,3 +181,12 @@ def test_summary_is_said_at_the_end_unless_quiet_and_always_when_asked_for(tmp_p
     run.fence.close()
 
     assert len(run.said) == 1
+
+
+def test_variable_that_sets_nothing_is_said() -> None:
+    said: list[str] = []
+    settings = read_settings({"policy": "agentfence:default", "audit_log": "none"}, {})
+
+    open_fence(settings, {"AGENTFENCE_POLCIY": "x"}, Reporter(said.append), surface="relay", approver="deny")
+
+    assert "the variable AGENTFENCE_POLCIY sets nothing" in said[-1]

@@ -20,6 +20,7 @@ from agentfence.core.record import timestamp
 from agentfence.core.redaction import build_redactor
 from agentfence.policy_files import find_policy
 from agentfence.policy_source import PolicySource
+from agentfence.settings import TRACEBACK, unknown_variables
 from agentfence.tally import Tally
 
 if TYPE_CHECKING:
@@ -209,7 +210,7 @@ class Fence:
         """Say that the fence itself failed; the message that it failed on is refused."""
         self.tally.error("internal_error")
         self.report(f"internal error, the message was refused: {type(error).__name__}")
-        if os.environ.get("AGENTFENCE_TRACEBACK"):
+        if os.environ.get(TRACEBACK):
             import traceback  # only who looks for a bug needs it
 
             traceback.print_exception(error)
@@ -249,4 +250,6 @@ def open_fence(
         f"{surface}: policy {found.description}, {policy.digest[:19]}; mode {fence.mode}; "
         f"approver {approver}; audit log {log.description}"
     )
+    for name in unknown_variables(environment):
+        reporter.problem(f"the variable {name} sets nothing: there is no such option")
     return fence

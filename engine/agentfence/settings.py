@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 ENVIRONMENT_PREFIX = "AGENTFENCE_"
+TRACEBACK = "AGENTFENCE_TRACEBACK"
+"""Set to anything, it has the fence print where in its code it failed."""
 APPROVERS = ("intercept", "tty", "queue", "deny")
 
 
@@ -224,6 +226,12 @@ def read_settings(given: Mapping[str, str | None], environment: Mapping[str, str
         log_level=LogLevel(values["log_level"] or "normal"),
         log_format=LogFormat(values["log_format"] or "text"),
     )
+
+
+def unknown_variables(environment: Mapping[str, str]) -> list[str]:
+    """Give the variables that look like ours and set nothing, as misspelt ones do."""
+    known = {TRACEBACK, *(option.variable for option in OPTIONS)}
+    return sorted(name for name in environment if name.startswith(ENVIRONMENT_PREFIX) and name not in known)
 
 
 def _value(option: Option, given: Mapping[str, str | None], environment: Mapping[str, str]) -> str | None:
