@@ -5,9 +5,12 @@ from __future__ import annotations
 import pytest
 from mitmproxy import exceptions, options
 from mitmproxy.addons.proxyserver import Proxyserver
+from mitmproxy.proxy.mode_specs import ProxyMode
 from mitmproxy.test import taddons
+from mitmproxy.test.tflow import tclient_conn
 
 from agentfence.mitm import host_options
+from agentfence.mitm.addons import Armer
 
 
 def forced(**given: object) -> options.Options:
@@ -38,6 +41,28 @@ def test_a_plain_start_is_made_safe() -> None:
 )
 def test_a_mode_in_which_every_message_is_read_passes(mode: str) -> None:
     host_options.check(forced(mode=[mode]))
+
+
+@pytest.mark.parametrize(
+    ("mode", "passes"),
+    [
+        ("regular", True),
+        ("upstream:http://proxy.example.com:3128", True),
+        ("socks5", True),
+        ("reverse:https://mcp.example.com", True),
+        ("reverse:tcp://127.0.0.1:1", False),
+        ("reverse:tls://127.0.0.1:1", False),
+        ("dns", False),
+        ("transparent", False),
+    ],
+)
+def test_connection_by_a_mode_that_is_not_read_is_refused(mode: str, passes: bool) -> None:
+    client = tclient_conn()
+    client.proxy_mode = ProxyMode.parse(mode)
+
+    Armer().client_connected(client)
+
+    assert (client.error is None) is passes
 
 
 def test_reverse_mode_keeps_the_host_header() -> None:

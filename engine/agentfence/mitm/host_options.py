@@ -91,7 +91,7 @@ def check(options: OptManager) -> None:
             raise exceptions.OptionsError(
                 f"mode must be one of {', '.join(MODES)} while AgentFence runs, not `{mode}`"
             )
-        if kind == "reverse" and not _is_http(mode):
+        if not _is_readable(mode):
             raise exceptions.OptionsError(
                 "reverse mode needs an http or https URL while AgentFence runs, "
                 f"as reverse:http://127.0.0.1:3000, not `{mode}`"
@@ -103,9 +103,15 @@ def check(options: OptManager) -> None:
             )
 
 
-def _is_http(mode: str) -> bool:
+def is_read(mode: ProxyMode) -> bool:
+    """Whether all that comes in by a mode is HTTP to the host, and so passes the hooks."""
+    if isinstance(mode, ReverseMode):
+        return mode.scheme in REVERSE_SCHEMES
+    return mode.type_name in MODES
+
+
+def _is_readable(mode: str) -> bool:
     try:
-        parsed = ProxyMode.parse(mode)
+        return is_read(ProxyMode.parse(mode))
     except ValueError:
         return False
-    return isinstance(parsed, ReverseMode) and parsed.scheme in REVERSE_SCHEMES
