@@ -190,3 +190,14 @@ def test_variable_that_sets_nothing_is_said() -> None:
     open_fence(settings, {"AGENTFENCE_POLCIY": "x"}, Reporter(said.append), surface="relay", approver="deny")
 
     assert "the variable AGENTFENCE_POLCIY sets nothing" in said[-1]
+
+
+def test_policy_of_the_variable_is_said_to_be_so(tmp_path: Path) -> None:
+    said: list[str] = []
+    environment = {"AGENTFENCE_POLICY": str(tmp_path / "policy.yaml"), "AGENTFENCE_AUDIT_LOG": "none"}
+    (tmp_path / "policy.yaml").write_text(ALLOWING)
+
+    settings = read_settings({}, environment)
+    open_fence(settings, environment, Reporter(said.append), surface="relay", approver="deny")
+
+    assert "policy.yaml (AGENTFENCE_POLICY)" in said[0]

@@ -166,6 +166,7 @@ class Settings:
 
     gate: GateSettings
     policy: str | None = None
+    """As the option says; the variable is `find_policy`'s, so that the start line can name it."""
     watches_policy: bool = False
     lock: str | None = None
     """None: beside the policy file."""
@@ -207,7 +208,7 @@ def read_settings(given: Mapping[str, str | None], environment: Mapping[str, str
             deny_as=DenyAs(values["deny_as"] or "error"),
             mode=Mode(values["mode"]) if values["mode"] else None,
         ),
-        policy=values["policy"],
+        policy=given.get("policy"),
         watches_policy=values["watch_policy"] == "true",
         lock=values["lock"],
         approver=values["approver"],
