@@ -181,3 +181,61 @@ def test_summary_is_said_at_the_end_unless_quiet_and_always_when_asked_for(tmp_p
     run.fence.close()
 
     assert len(run.said) == 1
+
+
+def test_variable_that_sets_nothing_is_said() -> None:
+    said: list[str] = []
+    settings = read_settings({"policy": "agentfence:default", "audit_log": "none"}, {})
+
+    open_fence(settings, {"AGENTFENCE_POLCIY": "x"}, Reporter(said.append), surface="relay", approver="deny")
+
+    assert "the variable AGENTFENCE_POLCIY sets nothing" in said[-1]
+
+
+def test_policy_of_the_variable_is_said_to_be_so(tmp_path: Path) -> None:
+    said: list[str] = []
+    environment = {"AGENTFENCE_POLICY": str(tmp_path / "policy.yaml"), "AGENTFENCE_AUDIT_LOG": "none"}
+    (tmp_path / "policy.yaml").write_text(ALLOWING)
+
+    settings = read_settings({}, environment)
+    open_fence(settings, environment, Reporter(said.append), surface="relay", approver="deny")
+
+    assert "policy.yaml (AGENTFENCE_POLICY)" in said[0]
+
+
+LOCK = {
+    "version": 1,
+    "servers": {
+        "": {"rm": {"name": "rm"}, "read": {"name": "read"}},
+        "files": {"drop": {"name": "drop"}},
+        "https://mcp.example.com:443": {"rm": {"name": "rm"}},
+    },
+}
+
+
+@pytest.mark.parametrize(
+    ("policy", "options", "remark"),
+    [
+        (
+            "pins: require\ntools: {files/drop: deny, read: ask, rm: deny}",
+            {},
+            "hidden tools rm, files/drop, https",
+        ),
+        ("pins: require\ntools: {files/drop: deny, rm: deny}\nhide_denied: false", {}, ""),
+        ("pins: observe\ntools: {rm: deny}", {"mode": "observe"}, ""),
+        ("tools: {rm: deny}", {}, ""),
+        ("tunnel: [pinned.example]", {}, "UNFENCED: TLS to pinned.example"),
+    ],
+)
+def test_start_line_says_what_is_hidden_and_what_is_unfenced(
+    policy: str, options: dict[str, str], remark: str, tmp_path: Path
+) -> None:
+    said: list[str] = []
+    (tmp_path / "policy.yaml").write_text(f'version: "1"\ndefaults: {{decision: allow}}\n{policy}\n')
+    (tmp_path / "agentfence.lock").write_text(json.dumps(LOCK))
+    settings = read_settings({"policy": str(tmp_path / "policy.yaml"), "audit_log": "none", **options}, {})
+
+    open_fence(settings, {}, Reporter(said.append), surface="HTTP", approver="deny")
+
+    *_, last = said[0].split("; ")
+    assert last.startswith(remark or "audit log none")

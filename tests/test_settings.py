@@ -10,7 +10,7 @@ from agentfence.core.errors import UsageError
 from agentfence.core.gate_settings import DenyAs, OnBatch
 from agentfence.core.policy.model import Mode
 from agentfence.flags import add_option_flags, given_options
-from agentfence.settings import OPTIONS, read_settings
+from agentfence.settings import OPTIONS, read_settings, unknown_variables
 
 
 def parse(*arguments: str, relay: bool = True) -> dict[str, str | None]:
@@ -69,6 +69,15 @@ def test_a_value_that_is_no_choice(option: object) -> None:
 def test_a_variable_that_is_empty_names_itself() -> None:
     with pytest.raises(UsageError, match="AGENTFENCE_POLICY"):
         read_settings({}, {"AGENTFENCE_POLICY": ""})
+
+
+def test_variables_that_set_nothing_are_named() -> None:
+    known = {"AGENTFENCE_TRACEBACK": "1", "AGENTFENCE_MAX_BODY": "1", "AGENTFENCE_SERVER": "a", "PATH": "/"}
+
+    assert unknown_variables({**known, "AGENTFENCE_POLCIY": "x", "AGENTFENCE_": ""}) == [
+        "AGENTFENCE_",
+        "AGENTFENCE_POLCIY",
+    ]
 
 
 def test_flags_become_options() -> None:

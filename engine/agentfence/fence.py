@@ -16,27 +16,33 @@ from agentfence.core.constraints.interface import Circumstances
 from agentfence.core.effects import Ask, Record
 from agentfence.core.errors import AgentFenceError, AuditError
 from agentfence.core.pins import NOTHING_PINNED
+from agentfence.core.policy.model import Mode
 from agentfence.core.record import timestamp
 from agentfence.core.redaction import build_redactor
+from agentfence.core.visible import visible
 from agentfence.policy_files import find_policy
 from agentfence.policy_source import PolicySource
+from agentfence.settings import TRACEBACK, unknown_variables
 from agentfence.tally import Tally
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from agentfence.audit.interface import AuditLog
     from agentfence.core.constraints.interface import LinkResolver
     from agentfence.core.effects import Effect, Effects, Event
     from agentfence.core.gate import Gate
     from agentfence.core.pins import Lock
-    from agentfence.core.policy.model import Mode, Policy
+    from agentfence.core.policy.model import Policy
     from agentfence.core.redaction import Redactor
     from agentfence.reporting import Reporter
     from agentfence.settings import Settings
 
     type Note = Callable[[Event], None]
     """Told of each audit event, as it counts."""
+
+_SHOWN_NAMES = 10
+"""Of a list in the line at the start."""
 
 
 class Fence:
@@ -209,7 +215,7 @@ class Fence:
         """Say that the fence itself failed; the message that it failed on is refused."""
         self.tally.error("internal_error")
         self.report(f"internal error, the message was refused: {type(error).__name__}")
-        if os.environ.get("AGENTFENCE_TRACEBACK"):
+        if os.environ.get(TRACEBACK):
             import traceback  # only who looks for a bug needs it
 
             traceback.print_exception(error)
@@ -245,8 +251,36 @@ def open_fence(
     )
     fence = Fence(policy, settings, log, reporter, resolve_links, lock, source)
     fence.log_start(surface, found.description, approver)
-    reporter.start(
-        f"{surface}: policy {found.description}, {policy.digest[:19]}; mode {fence.mode}; "
-        f"approver {approver}; audit log {log.description}"
-    )
+    in_force = [
+        f"{surface}: policy {found.description}, {policy.digest[:19]}",
+        f"mode {fence.mode}",
+        f"approver {approver}",
+        f"audit log {log.description}",
+    ]
+    hidden = _hidden_tools(fence, lock)
+    if hidden:
+        in_force.append(f"hidden tools {_some_of(hidden)}")
+    if policy.tunnel and surface == "HTTP":
+        in_force.append(f"UNFENCED: TLS to {_some_of(policy.tunnel)}")
+    reporter.start("; ".join(in_force))
+    for name in unknown_variables(environment):
+        reporter.problem(f"the variable {name} sets nothing: there is no such option")
     return fence
+
+
+def _hidden_tools(fence: Fence, lock: Lock) -> list[str]:
+    """Give what agents will not see of the tools that are known by now: those in the lock file."""
+    if not lock.servers or not fence.policy.hide_denied or fence.mode is Mode.OBSERVE:
+        return []
+    can_only_deny, now = fence.gate.engine.can_only_deny, time.time()
+    return [
+        visible(f"{server}/{tool}" if server else tool)
+        for server, tools in sorted(lock.servers.items())
+        for tool in sorted(tools)
+        if can_only_deny(None if not server or "://" in server else server, tool, now)
+    ]
+
+
+def _some_of(names: Sequence[str]) -> str:
+    more = len(names) - _SHOWN_NAMES
+    return ", ".join(names[:_SHOWN_NAMES]) + (f" and {more} more" if more > 0 else "")

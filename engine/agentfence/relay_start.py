@@ -163,14 +163,10 @@ def _end_now(child: subprocess.Popen[bytes]) -> None:
 
 def _name_server(policy: Policy, *, given: str | None, command: Sequence[str]) -> tuple[str | None, bool]:
     from agentfence.core.policy.model import Unlisted
-    from agentfence.core.servers import name_of_command
+    from agentfence.core.servers import check_given_name, name_of_command
 
-    names = [server.name for server in policy.servers]
     if given is not None:
-        if names and given not in names:
-            raise UsageError(
-                f"--server must be one of the policy's servers ({', '.join(names)}), not `{given}`"
-            )
+        check_given_name(policy.servers, given)
         return given, True
     name = name_of_command(policy.servers, command)
     return name, name is not None or policy.unlisted is not Unlisted.BLOCK

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 ENVIRONMENT_PREFIX = "AGENTFENCE_"
+TRACEBACK = "AGENTFENCE_TRACEBACK"
+"""Set to anything, it has the fence print where in its code it failed."""
 APPROVERS = ("intercept", "tty", "queue", "deny")
 
 
@@ -164,6 +166,7 @@ class Settings:
 
     gate: GateSettings
     policy: str | None = None
+    """As the option says; the variable is `find_policy`'s, so that the start line can name it."""
     watches_policy: bool = False
     lock: str | None = None
     """None: beside the policy file."""
@@ -205,7 +208,7 @@ def read_settings(given: Mapping[str, str | None], environment: Mapping[str, str
             deny_as=DenyAs(values["deny_as"] or "error"),
             mode=Mode(values["mode"]) if values["mode"] else None,
         ),
-        policy=values["policy"],
+        policy=given.get("policy"),
         watches_policy=values["watch_policy"] == "true",
         lock=values["lock"],
         approver=values["approver"],
@@ -226,8 +229,14 @@ def read_settings(given: Mapping[str, str | None], environment: Mapping[str, str
     )
 
 
+def unknown_variables(environment: Mapping[str, str]) -> list[str]:
+    """Give the variables that look like ours and set nothing, as misspelt ones do."""
+    known = {TRACEBACK, *(option.variable for option in OPTIONS)}
+    return sorted(name for name in environment if name.startswith(ENVIRONMENT_PREFIX) and name not in known)
+
+
 def _value(option: Option, given: Mapping[str, str | None], environment: Mapping[str, str]) -> str | None:
-    text, source = given.get(option.name), option.flag
+    text, source = given.get(option.name), option.name
     if text is None:
         text, source = environment.get(option.variable), option.variable
     if text is None:

@@ -138,9 +138,17 @@ def test_changed_tools_are_not_pinned_without_a_yes(folder):
 
 def test_pins_of_other_servers_stay(folder):
     pin(folder)
-    pin(folder, "--server", "other")
+    pin(folder, "--server", "web")
 
-    assert set(lock(folder).servers) == {"files", "other"}
+    assert set(lock(folder).servers) == {"files", "web"}
+
+
+def test_name_that_no_rule_could_be_for_is_refused(folder):
+    refused = pin(folder, "--server", "flies")
+
+    assert refused.status == 2
+    assert "not `flies`" in refused.err
+    assert not (folder / "agentfence.lock").exists()
 
 
 def answer(request: Request) -> Response:

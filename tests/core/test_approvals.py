@@ -22,7 +22,7 @@ NOW = 1_700_000_000.0
 
 
 def member(decision: Decision = ASK, tool: str = "send", meta: Any = None, **arguments: Any) -> Judged:
-    params = {"name": tool, "arguments": arguments, "_meta": meta}
+    params = {"name": tool, "arguments": arguments, **({} if meta is None else {"_meta": meta})}
     return Judged("call-1", Request(1, "tools/call", params), decision, 1)
 
 
@@ -65,6 +65,7 @@ def test_approval_holds_for_the_same_call() -> None:
     assert is_remembered(member(to="a"), member(to="a"))
     assert is_remembered(member(to="a", at="b"), member(at="b", to="a"))
     assert is_remembered(member(meta={"progressToken": 1}, to="a"), member(meta={"progressToken": 2}, to="a"))
+    assert is_remembered(member(meta={"progressToken": 1}, to="a"), member(to="a"))
 
 
 @pytest.mark.parametrize(

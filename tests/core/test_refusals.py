@@ -38,11 +38,14 @@ def test_text_says_when_a_used_up_rate_is_free_again() -> None:
     assert refusals.blocked_text(decision, "why").endswith("It may pass in 1500 ms.")
 
 
-def test_details_leave_out_what_is_not_known() -> None:
-    assert refusals.details("deny", "code", "rule", "call-1", retryAfterMs=None) == {
-        "agentfence": {"decision": "deny", "reason_code": "code", "rule": "rule", "call_id": "call-1"}
+def test_details_say_when_to_try_again_only_where_that_is_known() -> None:
+    known: dict[str, Any] = {"decision": "deny", "reason_code": "code", "rule": "rule", "call_id": "call-1"}
+
+    assert refusals.details("deny", "code", "rule", "call-1") == {"agentfence": known}
+    assert refusals.details("deny", "code", "rule", "call-1", 5) == {
+        "agentfence": {**known, "retryAfterMs": 5},
+        "retryAfterMs": 5,
     }
-    assert refusals.details("deny", "code", None, "call-1", retryAfterMs=5)["agentfence"]["retryAfterMs"] == 5  # type: ignore[index,call-overload]
 
 
 @pytest.mark.parametrize(("revision", "code"), [(ASSUMED, -32001), (NEWEST, -31001)])

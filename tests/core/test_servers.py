@@ -7,8 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentfence.core.constraints.globs import compile_glob
+from agentfence.core.errors import UsageError
 from agentfence.core.policy.model import Server
-from agentfence.core.servers import name_of_command
+from agentfence.core.servers import check_given_name, name_of_command
 
 
 @pytest.mark.parametrize(
@@ -65,3 +66,14 @@ def test_any_number_of_words_means_any_number(patterns: list[str], command: list
         )
 
     assert (name_of_command([Server("s", command=tuple(patterns))], command) == "s") is fits
+
+
+@pytest.mark.parametrize(("names", "given"), [(["files"], "files"), ([], "files"), ([], "a.b-c")])
+def test_name_that_rules_can_be_for_may_be_given(names: list[str], given: str) -> None:
+    check_given_name([Server(name) for name in names], given)
+
+
+@pytest.mark.parametrize(("names", "given"), [(["files"], "flies"), ([], "a/b"), ([], "a*")])
+def test_name_that_no_rule_could_be_for_is_refused(names: list[str], given: str) -> None:
+    with pytest.raises(UsageError, match="--server must be"):
+        check_given_name([Server(name) for name in names], given)

@@ -441,6 +441,15 @@ def test_a_server_that_is_not_there(tmp_path_factory: pytest.TempPathFactory) ->
 LIMIT = 4_194_304
 
 
+def test_wrong_host_is_refused_before_a_body_is_read(fenced: tuple[Proxy, RecordingUpstream]) -> None:
+    proxy, upstream = fenced
+    head = b"POST /mcp HTTP/1.1\r\nHost: evil.example\r\nContent-Type: application/json\r\n"
+
+    for length in (b"99", b"%d" % (2 * LIMIT)):
+        assert status_of(send_raw(proxy.port, head + b"Content-Length: " + length + b"\r\n\r\n")) == 403
+    assert upstream.requests == []
+
+
 def test_exactly_the_limit_passes_and_one_byte_more_does_not(fenced: tuple[Proxy, RecordingUpstream]) -> None:
     proxy, upstream = fenced
     body = call_body("read_file", path="PAD")

@@ -5,9 +5,12 @@ from __future__ import annotations
 import pytest
 from mitmproxy import exceptions, options
 from mitmproxy.addons.proxyserver import Proxyserver
+from mitmproxy.proxy.mode_specs import ProxyMode
 from mitmproxy.test import taddons
+from mitmproxy.test.tflow import tclient_conn
 
 from agentfence.mitm import host_options
+from agentfence.mitm.addons import Armer
 
 
 def forced(**given: object) -> options.Options:
@@ -23,6 +26,43 @@ def test_a_plain_start_is_made_safe() -> None:
 
     host_options.check(made)
     assert (made.rawtcp, made.http2, made.listen_host) == (False, False, "127.0.0.1")
+
+
+@pytest.mark.parametrize(
+    "mode",
+    [
+        "reverse:http://127.0.0.1:1",
+        "reverse:https://mcp.example.com@8443",
+        "reverse:mcp.example.com:443",
+        "upstream:http://proxy.example.com:3128",
+        "socks5@1080",
+        "regular",
+    ],
+)
+def test_a_mode_in_which_every_message_is_read_passes(mode: str) -> None:
+    host_options.check(forced(mode=[mode]))
+
+
+@pytest.mark.parametrize(
+    ("mode", "passes"),
+    [
+        ("regular", True),
+        ("upstream:http://proxy.example.com:3128", True),
+        ("socks5", True),
+        ("reverse:https://mcp.example.com", True),
+        ("reverse:tcp://127.0.0.1:1", False),
+        ("reverse:tls://127.0.0.1:1", False),
+        ("dns", False),
+        ("transparent", False),
+    ],
+)
+def test_connection_by_a_mode_that_is_not_read_is_refused(mode: str, passes: bool) -> None:
+    client = tclient_conn()
+    client.proxy_mode = ProxyMode.parse(mode)
+
+    Armer().client_connected(client)
+
+    assert (client.error is None) is passes
 
 
 def test_reverse_mode_keeps_the_host_header() -> None:
@@ -48,6 +88,12 @@ def test_an_address_that_was_chosen_stays() -> None:
         {"mode": ["wireguard"]},
         {"mode": ["local:curl"]},
         {"mode": ["transparent"]},
+        {"mode": ["reverse:tcp://127.0.0.1:1"]},
+        {"mode": ["reverse:tls://127.0.0.1:1"]},
+        {"mode": ["reverse:udp://127.0.0.1:1"]},
+        {"mode": ["reverse:dns://127.0.0.1:1@5353"]},
+        {"mode": ["reverse:quic://127.0.0.1:1"]},
+        {"mode": ["reverse:http3://127.0.0.1:1"]},
     ],
     ids=str,
 )

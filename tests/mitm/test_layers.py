@@ -14,6 +14,7 @@ STREAM = (
     "_handle_event",
     "check_body_size",
     "check_invalid",
+    "check_killed",
     "handle_protocol_error",
     "handle_event",
     "make_server_connection",
@@ -55,6 +56,7 @@ def test_overrides_take_what_the_host_gives() -> None:
 
 
 def test_the_host_asks_about_each_piece_of_a_body() -> None:
+    assert "check_killed(True)" in inspect.getsource(HttpStream.state_wait_for_request_headers)
     assert "check_body_size(True)" in inspect.getsource(HttpStream.state_wait_for_request_headers)
     assert "check_body_size(True)" in inspect.getsource(HttpStream.state_consume_request_body)
     assert "check_body_size(False)" in inspect.getsource(HttpStream.state_consume_response_body)

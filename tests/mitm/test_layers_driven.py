@@ -34,6 +34,9 @@ class Unlimited:
     def begin_stream(self, flow: http.HTTPFlow) -> bool:
         return True
 
+    def answer_to_head(self, flow: http.HTTPFlow) -> http.Response | None:
+        return None
+
     def answer_instead(self, flow: http.HTTPFlow) -> None:
         return None
 
@@ -124,6 +127,22 @@ def test_request_that_takes_too_long_is_answered(pieces: tuple[bytes, ...], driv
     assert driven.said.startswith(b"HTTP/1.1 408 ")
     assert driven.closed == [driven.client]
     assert driven.timers == []
+
+
+@pytest.mark.parametrize("expect", [b"", b"Expect: 100-continue\r\n"])
+def test_head_that_is_refused_is_answered_before_its_body(expect: bytes, driven: Driven) -> None:
+    refusing = Unlimited()
+    refusing.answer_to_head = lambda _: json_response(403, b"no", close=True)  # type: ignore[method-assign]
+    driven.layer.limits = refusing  # type: ignore[assignment]
+
+    driven.receive(HEAD[:-2] + expect + b"\r\n")
+
+    assert driven.said.startswith(b"HTTP/1.1 403 ")
+    assert b"100 Continue" not in driven.said
+    if not expect:
+        driven.receive(b"abcd")
+    assert driven.closed == [driven.client]
+    assert set(driven.sent) == {driven.client}
 
 
 def test_request_that_is_complete_in_time_is_not(driven: Driven) -> None:

@@ -15,6 +15,8 @@ from agentfence.mitm.sse_streams import _MAX_ENDPOINTS, SseStream, SseStreams
 
 TARGET = "/messages/?session_id=a%2Fb"
 
+BOTH = "application/json, text/event-stream"
+
 HEAD = RequestHead(HttpRequest("GET", "http", "h", 80, "/sse"), Free(), None)
 
 
@@ -40,6 +42,7 @@ def test_post_belongs_to_the_stream_that_announced_its_target() -> None:
     assert streams.of_post(flow(), "agent") is stream
     assert streams.of_post(flow(target="/messages/?session_id=a/b"), "agent") is stream
     assert streams.of_post(flow(target="/moved"), "agent") is stream
+    assert streams.of_post(flow(accept=BOTH), "agent") is stream
 
 
 @pytest.mark.parametrize(
@@ -48,7 +51,6 @@ def test_post_belongs_to_the_stream_that_announced_its_target() -> None:
         (flow(target="/messages/?session_id=c"), "agent"),
         (flow(host="other"), "agent"),
         (flow("GET"), "agent"),
-        (flow(accept="application/json, text/event-stream"), "agent"),
         (flow(), "another agent"),
     ],
 )
@@ -57,6 +59,14 @@ def test_other_requests_belong_to_none(other, client: str) -> None:
     opened(streams)
 
     assert streams.of_post(other, client) is None
+
+
+def test_post_to_the_stream_s_own_address_may_be_one_of_streamable_http() -> None:
+    streams = SseStreams()
+    stream = opened(streams, "/sse")
+
+    assert streams.of_post(flow(target="/sse"), "agent") is stream
+    assert streams.of_post(flow(target="/sse", accept=BOTH), "agent") is None
 
 
 def test_post_belongs_to_none_while_two_streams_claim_it() -> None:

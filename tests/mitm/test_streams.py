@@ -77,8 +77,16 @@ def test_relay_passes_nothing_after_a_failure() -> None:
             raise RecursionError
         return event.raw
 
-    relay = EventRelay(judge, lambda _: b"data: failed\n\n", 1000)
+    relay = EventRelay(judge, lambda _: b"data: failed\n\n", bytes, 1000)
 
     assert relay(b"data: a\n\ndata: bad\n\ndata: b\n\n") == [b"data: a\n\ndata: failed\n\n"]
     assert relay(b"data: c\n\n") == []
-    assert EventRelay(judge, lambda _: b"", 1000)(b"data: half") == []
+    assert EventRelay(judge, lambda _: b"", bytes, 1000)(b"data: half") == []
+
+
+@pytest.mark.parametrize(("last", "said"), [(b"data: half", [b"data: gone\n\n"]), (b"", [])])
+def test_relay_that_ends_inside_an_event_says_that_the_server_is_gone(last: bytes, said: list[bytes]) -> None:
+    relay = EventRelay(lambda _: b"", lambda _: b"", lambda: b"data: gone\n\n", 1000)
+    relay(b"data: a\n\n" + last)
+
+    assert relay(b"") == said

@@ -22,7 +22,7 @@ from agentfence.cli.terminal import say
 from agentfence.core.errors import UsageError
 from agentfence.core.pin_changes import ChangeKind, changes_of
 from agentfence.core.pins import PIN_TEXTS, Lock, Pin
-from agentfence.core.servers import name_of_command
+from agentfence.core.servers import check_given_name, name_of_command
 from agentfence.flags import add_options
 from agentfence.lock_file import lock_path, read_lock_at, save_lock
 from agentfence.policy_files import find_policy, load_policy
@@ -81,8 +81,8 @@ def run(arguments: argparse.Namespace) -> int:
         say("nothing was written: look at what changed, and say --yes if it is right")
         return 1
     save_lock(path, Lock({**pinned.servers, **now}))
-    tools = sum(map(len, now.values()))
-    print(f"{path}: {tools} tools of {len(now)} servers are pinned")
+    servers = f"{len(now)} server" + ("s" if len(now) != 1 else "")
+    print(f"{path}: tools pinned: {sum(map(len, now.values()))}, of {servers}")
     return 0
 
 
@@ -110,6 +110,8 @@ def _seen(arguments: argparse.Namespace, policy: Policy, pinned: Lock) -> _Serve
         raise UsageError("expected one of a server command after `--`, --url and --from-log")
     if arguments.from_log is not None:
         return _from_log(arguments.from_log, pinned)
+    if arguments.server is not None:
+        check_given_name(policy.servers, arguments.server)
     from agentfence import live_tools  # what starts servers is needed for nothing else
 
     if arguments.url is None:

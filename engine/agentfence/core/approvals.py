@@ -95,7 +95,7 @@ def _key(member: Judged, server: str | None) -> str:
     params = message.params or {}
     covered: list[object] = [server, decision.rule, decision.reason_code, message.method, params.get("name")]
     if decision.remember == "call":
-        meta = params.get("_meta")
+        meta = params.get("_meta", {})
         lasting = (
             {key: value for key, value in meta.items() if key not in _PASSING}
             if isinstance(meta, dict)

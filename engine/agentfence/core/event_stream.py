@@ -54,6 +54,11 @@ class EventSplitter:
         self._ends_with_cr = False
         self._is_first = True
 
+    @property
+    def is_inside_event(self) -> bool:
+        """Whether something came that is no whole event yet."""
+        return not self._pieces.is_empty
+
     def feed(self, received: bytes) -> list[ServerEvent | Overlong]:
         """Give the events that `received` completes."""
         if not received:

@@ -60,17 +60,22 @@ def blocked_text(decision: Decision, explanation: str) -> str:
 
 
 def details(
-    decision: str, reason_code: str, rule: str | None, call_id: str, **more: Json
+    decision: str, reason_code: str, rule: str | None, call_id: str, retry_after_ms: int | None = None
 ) -> Mapping[str, Json]:
-    """Give `error.data`: what a program may rely on."""
+    """Give `error.data`: what a program may rely on.
+
+    When to try again stands outside of our own member too, where programs look that do not know it.
+    """
     members: dict[str, Json] = {
         "decision": decision,
         "reason_code": reason_code,
         "rule": rule,
         "call_id": call_id,
     }
-    members.update({name: value for name, value in more.items() if value is not None})
-    return {"agentfence": members}
+    if retry_after_ms is None:
+        return {"agentfence": members}
+    wait: dict[str, Json] = {"retryAfterMs": retry_after_ms}
+    return {"agentfence": members | wait, **wait}
 
 
 def blocked_error(id: Id, revision: Revision, text: str, data: Mapping[str, Json]) -> bytes:  # noqa: A002 - JSON-RPC's word

@@ -89,8 +89,7 @@ def _answer(gate: Gate, member: Judged, pending: Pending, code: str, reason: str
         result = refusals.blocked_result(message, revision, text)
         if result is not None:
             return result
-    retry = decision.retry_after_ms
-    data = refusals.details("deny", code, decision.rule, call_id, retryAfterMs=retry)
+    data = refusals.details("deny", code, decision.rule, call_id, decision.retry_after_ms)
     return refusals.blocked_error(id_, revision, text, data)
 
 

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from agentfence.mitm.host_options import is_read
 from agentfence.mitm.layers import install
 from agentfence.mitm.requests import NOT_JUDGED, json_response
 
 if TYPE_CHECKING:
     from mitmproxy import http
+    from mitmproxy.connection import Client
     from mitmproxy.proxy.layer import NextLayer
     from mitmproxy.tls import ClientHelloData
 
@@ -27,6 +29,11 @@ class Armer:
     def __init__(self) -> None:
         """Start closed: without a surface every request is refused."""
         self.surface: Surface | None = None
+
+    def client_connected(self, client: Client) -> None:
+        """Refuse what comes by a mode that is refused, as the host listens for a moment all the same."""
+        if not is_read(client.proxy_mode):
+            client.error = "AgentFence reads HTTP alone"
 
     def requestheaders(self, flow: http.HTTPFlow) -> None:
         """Refuse a request that may hold a message, until it is judged."""

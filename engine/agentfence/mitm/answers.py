@@ -294,7 +294,11 @@ class AnswerSide:
             self._close_server(flow)
             return self.broken_off(flow, "AgentFence failed on an event of the stream") or b""
 
-        return self.display.watch(flow, EventRelay(judge, end_with, gate.settings.max_answer))
+        def break_off() -> bytes:
+            return self.broken_off(flow, "its last event is not whole") or b""
+
+        relay = EventRelay(judge, end_with, break_off, gate.settings.max_answer)
+        return self.display.watch(flow, relay)
 
     # MCP 2024-11-05: a stream that says where its messages are posted
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mitmproxy import exceptions
+from mitmproxy.proxy.mode_specs import ProxyMode, ReverseMode
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -34,6 +35,8 @@ UNSET = (
 )
 """They match on a name that the client chooses, or stream a body before it was judged."""
 MODES = ("regular", "upstream", "socks5", "reverse")
+REVERSE_SCHEMES = ("http", "https")
+"""All others pass as raw bytes, or over HTTP/3."""
 LOOPBACK = "127.0.0.1"
 IDLE_SECONDS = 86_400
 """An event stream may be silent for hours; the host's 600 s would cut it."""
@@ -88,8 +91,27 @@ def check(options: OptManager) -> None:
             raise exceptions.OptionsError(
                 f"mode must be one of {', '.join(MODES)} while AgentFence runs, not `{mode}`"
             )
+        if not _is_readable(mode):
+            raise exceptions.OptionsError(
+                "reverse mode needs an http or https URL while AgentFence runs, "
+                f"as reverse:http://127.0.0.1:3000, not `{mode}`"
+            )
         if kind == "reverse" and not options.keep_host_header:
             raise exceptions.OptionsError(
                 "keep_host_header must be true while AgentFence runs in reverse mode: "
                 "Host is checked as the agent sent it"
             )
+
+
+def is_read(mode: ProxyMode) -> bool:
+    """Whether all that comes in by a mode is HTTP to the host, and so passes the hooks."""
+    if isinstance(mode, ReverseMode):
+        return mode.scheme in REVERSE_SCHEMES
+    return mode.type_name in MODES
+
+
+def _is_readable(mode: str) -> bool:
+    try:
+        return is_read(ProxyMode.parse(mode))
+    except ValueError:
+        return False

@@ -3,8 +3,8 @@
 mitmproxy's own limit answers with an HTML page that many clients never receive, and it knows no
 classes of traffic. So its `HttpStream` and `Http1Server` are replaced by subclasses that ask
 `Limits` about each body as it grows, answer at once, and go on reading and dropping, so that the
-client gets to its answer. This leans on the host's internals (`check_body_size`, the body buffers,
-the `state_*` methods): its minor version is pinned, and a test guards what is used.
+client gets to its answer. This leans on the host's internals (`check_body_size`, `check_killed`, the
+body buffers, the `state_*` methods): its minor version is pinned, and a test guards what is used.
 """
 
 from __future__ import annotations
@@ -91,6 +91,10 @@ class Limits(Protocol):
         """Give the 413, with its event written."""
         ...
 
+    def answer_to_head(self, flow: http.HTTPFlow) -> http.Response | None:
+        """Give the answer, with its event written, that a body would not change; None: it is read."""
+        ...
+
     def unreachable_answer(self, flow: http.HTTPFlow, problem: str) -> http.Response | None:
         """Give the answer for a server that is not there; None: the host's own will do."""
         ...
@@ -148,12 +152,27 @@ class FenceStream(HttpStream):
         except ValueError:  # the host answers 400 to it
             return 0
 
+    def check_killed(self, emit_error_hook: bool) -> layer.CommandGenerator[bool]:  # noqa: FBT001 - the host's signature
+        """Say whether the exchange has ended; the host asks behind `requestheaders`, before any body."""
+        if (yield from super().check_killed(emit_error_hook)):
+            return True
+        if self.client_state != self.state_wait_for_request_headers:
+            return False
+        answer = self.limits.answer_to_head(self.flow)
+        if answer is None:
+            return False
+        yield from self._answer_unread(answer, is_early=True)
+        return True
+
     def _refuse_oversize(self, *, is_early: bool) -> layer.CommandGenerator[None]:
         self.request_body_buf.clear()
-        expects = self.flow.request.headers.get("expect", "").lower() == "100-continue"
         if is_early:  # the host shows a flow from this hook on
             yield HttpRequestHeadersHook(self.flow)
-        self.flow.response = self.limits.oversize_answer(self.flow)
+        yield from self._answer_unread(self.limits.oversize_answer(self.flow), is_early=is_early)
+
+    def _answer_unread(self, answer: http.Response, *, is_early: bool) -> layer.CommandGenerator[None]:
+        expects = self.flow.request.headers.get("expect", "").lower() == "100-continue"
+        self.flow.response = answer
         yield HttpResponseHook(self.flow)
         yield from self._send_whole(self.flow.response)
         self.flow.live = False

@@ -30,6 +30,7 @@ class SseStream:
     def __init__(self, flow: http.HTTPFlow) -> None:
         """Take the flow of the GET, which this does not keep alive: exchanges live as long as their flows."""
         self._flow = ref(flow)
+        self.target = plain_target(flow.request.path)
         self.session = HttpSession(is_known_whole=True)
         self.from_client = CallsInFlight()
         """The agent's requests that the stream has yet to answer."""
@@ -62,14 +63,17 @@ class SseStreams:
     def of_post(self, flow: http.HTTPFlow, client: str) -> SseStream | None:
         """Give the stream for which a request is posted; None where it is not certain.
 
-        A client of Streamable HTTP says that it reads an event stream as the answer; one of the
-        transport of 2024-11-05 never does.
+        A client of Streamable HTTP posts to the address that it reads streams from, and says that it
+        reads one as the answer.
         """
         request = flow.request
-        if request.method != "POST" or "event-stream" in request.headers.get("accept", "").lower():
+        if not self._by_endpoint or request.method != "POST":
             return None
-        found = self._by_endpoint.get(_key(flow, client, request.path), [])
-        return found[0] if len(found) == 1 else None
+        key = _key(flow, client, request.path)
+        found = self._by_endpoint.get(key, [])
+        if len(found) != 1 or (key[3] == found[0].target and _reads_streams(request)):
+            return None
+        return found[0]
 
     def close(self, stream: SseStream) -> None:
         """Forget a stream that has ended."""
@@ -79,6 +83,10 @@ class SseStreams:
             if not streams:
                 del self._by_endpoint[key]
         stream.endpoints.clear()
+
+
+def _reads_streams(request: http.Request) -> bool:
+    return "event-stream" in request.headers.get("accept", "").lower()
 
 
 def _key(flow: http.HTTPFlow, client: str, target: str) -> EndpointKey:

@@ -27,12 +27,18 @@ class EventRelay:
         self,
         judge: Callable[[ServerEvent | Overlong], bytes],
         end_with: Callable[[Exception], bytes],
+        break_off: Callable[[], bytes],
         limit: int,
     ) -> None:
-        """Take what judges one event, and what to say when that fails; then nothing more passes."""
+        """Take what judges one event, and what to say when that fails; then nothing more passes.
+
+        `break_off` gives what to say when the stream ends inside an event: where only the end of the
+        connection ends a body, a server that goes away looks like one that is done.
+        """
         self._splitter = EventSplitter(limit)
         self._judge = judge
         self._end_with = end_with
+        self._break_off = break_off
         self._is_dead = False
 
     def __call__(self, received: bytes) -> list[bytes]:
@@ -43,6 +49,8 @@ class EventRelay:
         try:
             for event in self._splitter.feed(received):
                 passed.append(self._judge(event))  # noqa: PERF401 - what was judged before a failure still passes
+            if not received and self._splitter.is_inside_event:  # the host says so that the body has ended
+                passed.append(self._break_off())
         except Exception as error:  # noqa: BLE001 - the guard of a stream: close it, pass nothing unread
             self._is_dead = True
             passed.append(self._end_with(error))

@@ -19,6 +19,7 @@ from agentfence.core.values import replace
 from agentfence.mitm.answers import AnswerSide
 from agentfence.mitm.asked_calls import AskedCalls
 from agentfence.mitm.exchange import Exchange, Stage
+from agentfence.mitm.framing import body_size
 from agentfence.mitm.heads import RequestHeads
 from agentfence.mitm.injecting import inject
 from agentfence.mitm.intercepting import ask_about
@@ -303,16 +304,35 @@ class Surface(AnswerSide):
 
     def oversize_answer(self, flow: http.HTTPFlow) -> http.Response:
         """Give the answer to a body that is refused unread."""
-        exchange, circumstances = self._open(flow), self.fence.circumstances()
-        gate, conversation = self.fence.gate, exchange.conversation
+        exchange = self._open(flow)
         if isinstance(exchange.sorted, Refused):
-            effects = gate.refuse_exchange(exchange.sorted.refusal, conversation, circumstances)
-        else:
-            effects = gate.refuse_oversize(conversation, circumstances, headers_of(flow.request.headers))
+            return self._answer_unread(exchange.sorted, exchange)
+        gate, circumstances = self.fence.gate, self.fence.circumstances()
+        headers = headers_of(flow.request.headers)
+        return self._recorded(gate.refuse_oversize(exchange.conversation, circumstances, headers), exchange)
+
+    def answer_to_head(self, flow: http.HTTPFlow) -> http.Response | None:
+        """Give the answer to a request that is refused whatever its body holds, as one for another host."""
+        exchange = self.exchanges.find(flow)
+        if (
+            exchange is None
+            or not isinstance(exchange.sorted, Refused)
+            or flow.response is not exchange.armed
+        ):
+            return None
+        return self._answer_unread(exchange.sorted, exchange)
+
+    def _answer_unread(self, refused: Refused, exchange: Exchange) -> http.Response:
+        effects = self.fence.gate.refuse_exchange(
+            refused.refusal, exchange.conversation, self.fence.circumstances()
+        )
+        return self._recorded(effects, exchange)
+
+    def _recorded(self, effects: Effects, exchange: Exchange) -> http.Response:
         exchange.stage = Stage.ANSWERED
         left = self.fence.record(effects, note=exchange.note)
         answer = next(effect for effect in left if isinstance(effect, Answer))
-        return json_response(answer.status, answer.body, close=True)
+        return json_response(answer.status, answer.body, close=True, headers=answer.headers)
 
     # connections that are no messages
 
@@ -342,6 +362,13 @@ class Surface(AnswerSide):
 def _place(flow: http.HTTPFlow) -> Place:
     """Give where the ids of an agent's requests mean something."""
     return sender_of(flow).client, flow.request.host, flow.request.port
+
+
+def _has_body(request: http.Request) -> bool:
+    try:
+        return body_size(request) != 0
+    except ValueError:  # the host answers 400 to it
+        return False
 
 
 def _may_hold_message(where: Sorted, body: bytes, request: HttpRequest) -> bool:

@@ -234,7 +234,10 @@ class Sorter:
 
 def unlisted_refusal() -> HttpRefusal:
     """Give the refusal of MCP to a host that the policy does not name, under `unlisted: block`."""
-    text = "blocked by AgentFence policy: `servers` names no MCP server at this host"
+    text = (
+        "blocked by AgentFence policy: `servers` names no MCP server at this host, and the policy says "
+        "`unlisted: block`. The same call will be refused again."
+    )
     return HttpRefusal(403, _BLOCKED_BY_POLICY, text, "server_unlisted")
 
 
@@ -267,7 +270,8 @@ def _may_be_message(request: HttpRequest) -> bool:
 def _is_post(request: HttpRequest) -> bool:
     """Whether some server takes the request for a POST."""
     overrides = (fold_name(name) in METHOD_OVERRIDES for name, _ in request.headers)
-    return request.method.upper() == "POST" or any(overrides)
+    letters = request.method if request.method.isalpha() else "".join(filter(str.isalpha, request.method))
+    return letters.upper() == "POST" or any(overrides)
 
 
 def _is_websocket(request: HttpRequest) -> bool:

@@ -86,7 +86,7 @@ def read_anew(name: str, content: bytes) -> Node:
 def resolve(root: PolicyFile, load: Loader, read: Read = read_anew) -> Document:
     """Give the policy in `root`, merged with all that it imports.
 
-    Raises `PolicyError` with all that is wrong in the first file in which anything is.
+    Raises `PolicyError` with all that is wrong in `root`, or else in what it imports.
     """
     node = read(root.name, root.content)
     is_original = _is_original(node)
@@ -113,9 +113,18 @@ class _Resolver:
         """Give the merged document of one file; `importers` are the identities that lead to it."""
         own = self._own(file, node)
         merged = Table({}, own.position)
+        problems: dict[Problem, None] = {}  # what is wrong in a file that comes by two ways is said once
         for reference in own.items("imports"):
-            imported = self._imported(reference, file, (*importers, file.identity))
-            merged = merge_documents(merged, imported, is_original=self._is_original)
+            try:
+                imported = self._imported(reference, file, (*importers, file.identity))
+            except PolicyError as error:
+                problems.update(dict.fromkeys(error.problems))
+                if self._files > MAX_IMPORTS:
+                    break
+            else:
+                merged = merge_documents(merged, imported, is_original=self._is_original)
+        if problems:
+            raise PolicyError(tuple(problems))
         return merge_documents(merged, own, is_original=self._is_original)
 
     def _own(self, file: PolicyFile, node: Node) -> Table:

@@ -6,6 +6,7 @@ regexes, names that must exist) is held by `compile.py` and by each constraint's
 
 from __future__ import annotations
 
+from agentfence.core.policy.model import NOT_IN_SERVER_NAMES
 from agentfence.core.policy.shapes import (
     AnyTable,
     Anything,
@@ -252,7 +253,7 @@ LANGUAGE = Keys(
                     "a server with `url` or `command`",
                     least=1,
                 ),
-                Text("a server's name", without="/" + _WILDCARDS),
+                Text("a server's name", without=NOT_IN_SERVER_NAMES),
             ),
             "The servers by name, so that rules can say `server/tool`.",
         ),

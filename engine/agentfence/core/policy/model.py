@@ -107,6 +107,10 @@ class Forbid:
     place: Place
 
 
+NOT_IN_SERVER_NAMES = "/*?[\\"
+"""What patterns and qualified names are written with."""
+
+
 @frozen
 class Server:
     """One entry of `servers:`."""
