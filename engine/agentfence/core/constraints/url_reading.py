@@ -93,7 +93,7 @@ def read_url(text: str) -> Url | UnreadableUrl:
         return _explain_host(page.hostname)
     if not (path or query) and fragment and "@" in fragment:
         return UnreadableUrl("has two readings")  # curl to 7.50 takes what follows the @ for the host
-    return _with_readings(Url(text, scheme, host, port, path or "/", query or ""), page)
+    return _with_readings(Url(text, scheme, host, port, path or "/", query or ""), page, fragment)
 
 
 def _read_other(text: str) -> Url | UnreadableUrl:
@@ -102,7 +102,7 @@ def _read_other(text: str) -> Url | UnreadableUrl:
     scheme = match[1].lower() if match else ""
     if match is None or scheme in DEFAULT_PORTS:
         return UnreadableUrl(next(_complaints(text)))
-    _, host, port, path, query, _ = match.groups()
+    _, host, port, path, query, fragment = match.groups()
     page = _parse(text)
     if (
         page is None
@@ -115,11 +115,13 @@ def _read_other(text: str) -> Url | UnreadableUrl:
     if host is not None:
         host, path = page.hostname.lower().removesuffix("."), path or "/"
     url = Url(text, scheme, host, int(port) if port else None, path, query or "")
-    return _with_readings(url, page)
+    return _with_readings(url, page, fragment)
 
 
-def _with_readings(url: Url, page: can_ada.URL) -> Url | UnreadableUrl:
+def _with_readings(url: Url, page: can_ada.URL, fragment: str | None) -> Url | UnreadableUrl:
     """Give the URL with all that its path may be taken for."""
+    if fragment and url.path.endswith("&"):  # `..&#47;x` is `../x` to who decodes HTML first
+        return url._replace(is_ambiguous=True)
     if is_simple(url.path):
         return url if len(url.query) <= _LONGEST_QUERY else url._replace(is_ambiguous=True)
     if _ENCODED_CONTROL.search(url.path):
