@@ -45,6 +45,9 @@ _PATTERN = re.compile(
 _OPAQUE = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*):(?!//|[0-9]+(?:[/?]|$))(?P<path>.+)", re.DOTALL)
 _QUESTION = re.compile(r"\\?\?|\\.|\[[!^]?\]?[^\]]*\]", re.DOTALL)
 _ESCAPES = re.compile("(?:%[0-9A-Fa-f]{2})+")
+_NETWORK = re.compile(r"([^/]+://)?\[?([0-9A-Fa-f.:]+)\]?/([0-9]+)")
+_BARE_IPV6 = re.compile(r"[0-9A-Fa-f]{0,4}:[0-9A-Fa-f:]*:[0-9A-Fa-f.:]*")
+_SEVERAL_SCHEMES = re.compile(r"[A-Za-z]+\?://")
 _WEB_SCHEMES = frozenset({"http", "https"})
 
 
@@ -72,6 +75,8 @@ class _PathPattern:
     """The same, decoded, with and without parameters: for further readings of a path."""
     distinct: tuple[Glob, ...]
     """All of these, each once."""
+    parted: tuple[tuple[Glob, Glob], ...]
+    """In a deny list, what stands before and behind each question mark; a query has no segments."""
 
     def allows(self, url: Url) -> bool:
         return (
@@ -84,7 +89,15 @@ class _PathPattern:
     def denies(self, url: Url) -> bool:
         if url.is_ambiguous or not is_quick_to_fold(decode_once(url.query)):
             return True
-        return any(glob.matches(reading) for reading in _all_readings(url) for glob in self.distinct)
+        if any(glob.matches(reading) for reading in _all_readings(url) for glob in self.distinct):
+            return True
+        slashed = [query for query in _query_readings(url) if "/" in query] if self.parted else ()
+        return any(
+            before.matches(path) and behind.matches(query[1:])
+            for query in slashed
+            for path in _path_readings(url)
+            for before, behind in self.parted
+        )
 
 
 @frozen
@@ -156,13 +169,13 @@ def compile_url_pattern(text: str, *, deny: bool) -> UrlPattern:
         ValueError: the pattern is malformed or can match nothing; the text says how.
 
     """
+    _refuse_misunderstood(text)
     opaque = _OPAQUE.fullmatch(text)
     if opaque and opaque["scheme"].lower() not in DEFAULT_PORTS:
         return _compile_opaque(text, opaque["scheme"].lower(), opaque["path"], deny=deny)
     parts = _PATTERN.fullmatch(text)
     if parts is None:
         raise ValueError(f"`{text}` is no URL pattern: expected `scheme://host[:port][/path]`")
-    _refuse_network(text, has_scheme=parts["scheme"] is not None)
     host = parts["host"]
     if not host and parts["scheme"] is None:
         raise ValueError(f"`{text}` names no host: `**{text}` is that path on any")
@@ -246,7 +259,15 @@ def _compile_path(text: str, *, deny: bool) -> _PathPattern | None:
         tuple(globs[path] for path in (plain, *cuts)),
         tuple(globs[path] for path in dict.fromkeys([*decoded, *bare])),
         tuple(globs.values()),
+        tuple(part for path in globs for part in _part(path)) if deny else (),
     )
+
+
+def _part(path: str) -> Iterator[tuple[Glob, Glob]]:
+    for mark in _QUESTION.finditer(path):
+        before, behind = path[: mark.start()], path[mark.end() :]
+        if "?" in mark[0] and mark[0][1:2] not in ("!", "^") and behind:
+            yield compile_glob(before, fold=True), compile_glob(behind, separator=None, fold=True)
 
 
 def _decode_pattern(text: str) -> str:
@@ -254,21 +275,37 @@ def _decode_pattern(text: str) -> str:
 
 
 def _all_readings(url: Url) -> Iterator[str]:
+    queries = _query_readings(url)
+    for path in _path_readings(url):
+        yield path
+        yield from (path + query for query in queries)
+
+
+def _path_readings(url: Url) -> Iterator[str]:
+    for path in (url.path, *url.other_paths):
+        bare = path.rstrip("/")
+        yield bare
+        yield f"{bare}/"
+
+
+def _query_readings(url: Url) -> set[str]:
     queries = {url.query} if url.query else set()
     if "%" in url.query:
         queries |= {decode_meaningless(url.query), decode_once(url.query)}
-    for path in (url.path, *url.other_paths):
-        bare = path.rstrip("/")
-        for reading in (bare, f"{bare}/"):
-            yield reading
-            yield from (reading + query for query in queries)
+    return queries
 
 
-def _refuse_network(text: str, *, has_scheme: bool) -> None:
-    if has_scheme or "/" not in text:
+def _refuse_misunderstood(text: str) -> None:
+    """Refuse what would silently mean something else than it says."""
+    if _BARE_IPV6.fullmatch(text):
+        raise ValueError(f"`{text}` would be a scheme and a path: an address is written `[{text}]`")
+    if _SEVERAL_SCHEMES.match(text):
+        raise ValueError(f"`{text}` is no URL pattern: `*://` is both http and https")
+    network = _NETWORK.fullmatch(text)
+    if network is None:
         return
     try:
-        ip_network(text, strict=False)
+        ip_network(f"{network[2]}/{network[3]}", strict=bool(network[1]))  # `http://10.0.0.5/8` may be a page
     except ValueError:
         return
     raise ValueError(f"`{text}` would be a host and a path: ranges of addresses belong into `hosts`")
