@@ -3,6 +3,7 @@
 Each text that the fields find is read once (`url_reading`) and must have one reading, a permitted
 class of host, no deny pattern and some allow pattern.
 
+- What a server would find in the text that takes it for a list (`https://a/,https://b/`) must, too.
 - A host that an allow pattern writes out needs no class, as long as that pattern covers the URL.
 - Without an allow list the scheme must be http or https.
 - In policies of the Go AgentFence addresses and `file:` stay refused whatever the lists say.
@@ -10,6 +11,7 @@ class of host, no deny pattern and some allow pattern.
 
 from __future__ import annotations
 
+import re
 from ipaddress import IPv4Network, IPv6Network, ip_network
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +25,7 @@ from agentfence.core.constraints.url_reading import UnreadableUrl, read_url
 from agentfence.core.values import frozen
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from agentfence.core.constraints.fields import Selectors
     from agentfence.core.constraints.interface import Arguments, BuildContext, Circumstances
@@ -36,6 +38,8 @@ _CLASSES = {
     "public": (HostClass.NAMED, HostClass.PUBLIC),
     "any": (HostClass.NAMED, HostClass.PUBLIC, HostClass.LOCAL),
 }
+
+_NEXT_URL = re.compile("[,;|](?=(?:https?|wss?|ftp|file):)", re.IGNORECASE)
 
 
 @frozen
@@ -93,11 +97,12 @@ class UrlsConstraint:
         if isinstance(found, Failure):
             return found
         for text in found:
-            if not circumstances.affords(_cost(text.text)):
-                return Failure("url_invalid", f"argument `{text.path}` {TOO_MUCH}", text.path)
-            failure = self._check_text(text.text, text.path)
-            if failure is not None:
-                return failure
+            for part in _parts(text.text):
+                if not circumstances.affords(_cost(part)):
+                    return Failure("url_invalid", f"argument `{text.path}` {TOO_MUCH}", text.path)
+                failure = self._check_text(part, text.path)
+                if failure is not None:
+                    return failure
         return None
 
     def _check_text(self, text: str, field: str) -> Failure | None:
@@ -137,6 +142,19 @@ class UrlsConstraint:
 
     def _names_files(self) -> bool:
         return not self.is_original and any("file" in (pattern.schemes or ()) for pattern in self.allow or ())
+
+
+def _parts(text: str) -> Iterator[str]:
+    """Give the text and, for the few that list several URLs, each of these."""
+    yield text
+    if text.find(":", len("https:")) < 0:
+        return
+    start = 0
+    for separator in _NEXT_URL.finditer(text):
+        yield text[start : separator.start()]
+        start = separator.end()
+    if start:
+        yield text[start:]
 
 
 def _cost(text: str) -> int:
