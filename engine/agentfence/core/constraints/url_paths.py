@@ -102,7 +102,14 @@ def has_dot_segment(path: str) -> bool:
 
 
 def _is_plain(raw: str) -> bool:
-    return raw.isascii() and "%" not in raw and "//" not in raw and ";" not in raw
+    return (
+        raw.isascii()
+        and "%" not in raw
+        and "//" not in raw
+        and ";" not in raw
+        and "{" not in raw
+        and "[" not in raw
+    )
 
 
 def _other_spellings(levels: list[str]) -> Iterator[str]:

@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING
 from unicodedata import normalize
 
 from agentfence.core.constraints.globs import Glob, compile_glob, literal_pattern
+from agentfence.core.constraints.url_globs import expand_globs, is_globbed
 from agentfence.core.constraints.url_hosts import HostClass, embedded_ipv4, host_class, read_address
 from agentfence.core.constraints.url_paths import (
     decode_meaningless,
@@ -32,6 +33,7 @@ from agentfence.core.constraints.url_paths import (
     is_quick_to_fold,
 )
 from agentfence.core.constraints.url_reading import DEFAULT_PORTS, UnreadableUrl, Url, read_url
+from agentfence.core.late_regex import late_regex
 from agentfence.core.values import frozen
 
 if TYPE_CHECKING:
@@ -45,9 +47,9 @@ _PATTERN = re.compile(
 _OPAQUE = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*):(?!//|[0-9]+(?:[/?]|$))(?P<path>.+)", re.DOTALL)
 _QUESTION = re.compile(r"\\?\?|\\.|\[[!^]?\]?[^\]]*\]", re.DOTALL)
 _ESCAPES = re.compile("(?:%[0-9A-Fa-f]{2})+")
-_NETWORK = re.compile(r"([^/]+://)?\[?([0-9A-Fa-f.:]+)\]?/([0-9]+)")
-_BARE_IPV6 = re.compile(r"[0-9A-Fa-f]{0,4}:[0-9A-Fa-f:]*:[0-9A-Fa-f.:]*")
-_SEVERAL_SCHEMES = re.compile(r"[A-Za-z]+\?://")
+_NETWORK = late_regex(r"([^/]+://)?\[?([0-9A-Fa-f.:]+)\]?/([0-9]+)")
+_BARE_IPV6 = late_regex(r"[0-9A-Fa-f]{0,4}:[0-9A-Fa-f:]*:[0-9A-Fa-f.:]*")
+_SEVERAL_SCHEMES = late_regex(r"[A-Za-z]+\?://")
 _WEB_SCHEMES = frozenset({"http", "https"})
 
 
@@ -87,11 +89,12 @@ class _PathPattern:
         )
 
     def denies(self, url: Url) -> bool:
-        if url.is_ambiguous or not is_quick_to_fold(decode_once(url.query)):
+        queries = _query_readings(url)
+        if url.is_ambiguous or queries is None or not is_quick_to_fold(decode_once(url.query)):
             return True
-        if any(glob.matches(reading) for reading in _all_readings(url) for glob in self.distinct):
+        if any(glob.matches(reading) for reading in _all_readings(url, queries) for glob in self.distinct):
             return True
-        slashed = [query for query in _query_readings(url) if "/" in query] if self.parted else ()
+        slashed = [query for query in queries if "/" in query] if self.parted else ()
         return any(
             before.matches(path) and behind.matches(query[1:])
             for query in slashed
@@ -274,8 +277,7 @@ def _decode_pattern(text: str) -> str:
     return normalize("NFKC", _ESCAPES.sub(lambda escapes: literal_pattern(decode_once(escapes[0])), text))
 
 
-def _all_readings(url: Url) -> Iterator[str]:
-    queries = _query_readings(url)
+def _all_readings(url: Url, queries: set[str]) -> Iterator[str]:
     for path in _path_readings(url):
         yield path
         yield from (path + query for query in queries)
@@ -288,10 +290,20 @@ def _path_readings(url: Url) -> Iterator[str]:
         yield f"{bare}/"
 
 
-def _query_readings(url: Url) -> set[str]:
-    queries = {url.query} if url.query else set()
-    if "%" in url.query:
-        queries |= {decode_meaningless(url.query), decode_once(url.query)}
+def _query_readings(url: Url) -> set[str] | None:
+    """Give what a query may be; None when that is too much to look at."""
+    if not url.query:
+        return set()
+    queries = {url.query}
+    if is_globbed(url.query):
+        expanded = expand_globs(url.text[url.text.index("?") :])
+        if expanded is None:
+            return None
+        queries |= {tail.partition("#")[0] for tail in expanded}
+    if "%" in url.text:
+        queries |= {
+            reading for query in queries for reading in (decode_meaningless(query), decode_once(query))
+        }
     return queries
 
 

@@ -18,10 +18,12 @@ from typing import TYPE_CHECKING, Any
 from agentfence.core.constraints.effort import TOO_MUCH
 from agentfence.core.constraints.fields import build_fields, collect_text
 from agentfence.core.constraints.interface import Failure, SpecError
+from agentfence.core.constraints.url_globs import is_globbed
 from agentfence.core.constraints.url_hosts import HostClass, host_class, read_address
 from agentfence.core.constraints.url_original import compile_original_allow, compile_original_deny
 from agentfence.core.constraints.url_patterns import HostPattern, compile_host_pattern, compile_url_pattern
 from agentfence.core.constraints.url_reading import UnreadableUrl, read_url
+from agentfence.core.late_regex import late_regex
 from agentfence.core.values import frozen
 
 if TYPE_CHECKING:
@@ -39,7 +41,7 @@ _CLASSES = {
     "any": (HostClass.NAMED, HostClass.PUBLIC, HostClass.LOCAL),
 }
 
-_NEXT_URL = re.compile("[,;|](?=(?:https?|wss?|ftp|file):)", re.IGNORECASE)
+_NEXT_URL = late_regex("[,;|](?=(?:https?|wss?|ftp|file):)", re.IGNORECASE)
 
 
 @frozen
@@ -160,7 +162,14 @@ def _parts(text: str) -> Iterator[str]:
 def _cost(text: str) -> int:
     """Give the microseconds that a text may cost."""
     escapes = text.count("%")
-    return 8 + len(text) // 64 + (12 + escapes // 3 if escapes else 0) + (0 if text.isascii() else 12)
+    expanding = 1_000 if is_globbed(text) else 0
+    return (
+        8
+        + expanding
+        + len(text) // 64
+        + (12 + escapes // 3 if escapes else 0)
+        + (0 if text.isascii() else 12)
+    )
 
 
 def _refuse_host(host: str, field: str) -> Failure:
