@@ -7,10 +7,11 @@ with a private address, and only the server that connects can know.
 
 from __future__ import annotations
 
-import re
 from enum import Enum
 from ipaddress import IPv4Address, IPv6Address, ip_network
 from typing import TYPE_CHECKING
+
+from agentfence.core.late_regex import late_regex
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -85,12 +86,18 @@ _LOCAL_TOP_LEVELS = frozenset(
         "router",
     }
 )
-# Public names that answer with loopback, or with the address that is spelled in the name; those that
-# routers answer themselves; those of private networks.
-_ANSWERING_LOCALLY = frozenset(
+# Public names that answer with loopback.
+_ANSWERING_LOOPBACK = frozenset(
     {
         *("ddev.site", "fuf.me", "lacolhost.com", "lcl.host", "lndo.site", "local.gd", "localdev.me"),
         *("localho.st", "localhost.direct", "localtest.me", "lvh.me", "vcap.me"),
+    }
+)
+# Those, and public names that answer with the address that is spelled in the name; those that routers
+# answer themselves; those of private networks.
+_ANSWERING_LOCALLY = frozenset(
+    {
+        *_ANSWERING_LOOPBACK,
         *("1u.ms", "backname.io", "ipv6-literal.net", "local-ip.co", "local-ip.sh", "nip.io"),
         *("plex.direct", "rbndr.us", "sslip.io", "traefik.me", "xip.io", "xip.name"),
         *("asusrouter.com", "fritz.box", "mywifiext.net", "orbilogin.com", "orbilogin.net"),
@@ -100,7 +107,7 @@ _ANSWERING_LOCALLY = frozenset(
     }
 )
 # Addresses of metadata services, as names of pods, of machines and below `nip.io` and its like spell them.
-_SPELLED_METADATA = re.compile(
+_SPELLED_METADATA = late_regex(
     r"(?<![0-9])(?:169[.-]254[.-][0-9]|(?:100[.-]100[.-]100[.-]200|168[.-]63[.-]129[.-]16|192[.-]0[.-]0[.-]192)(?![0-9]))"
     r"|(?<![0-9a-f])(?:a9fe[0-9a-f]{4}|646464c8|a83f8110|c00000c0)(?![0-9a-f])"
     r"|a9fe-a9fe|fd[02]0-0{0,2}(?:ec2|ce|42|100)-"
@@ -113,12 +120,21 @@ def host_class(host: str) -> HostClass:
         address = read_address(host)
         if address is not None:
             return _address_class(address)
-    below, dot, top = host.rpartition(".")
+    _, dot, top = host.rpartition(".")
     if host in _METADATA_NAMES or top.isdigit() or top.startswith("0x") or "%" in host:
         return HostClass.METADATA  # all but the first are an address to some readers
-    if not dot or top in _LOCAL_TOP_LEVELS or f"{below.rpartition('.')[2]}.{top}" in _ANSWERING_LOCALLY:
+    if not dot or top in _LOCAL_TOP_LEVELS or _last_two_labels(host) in _ANSWERING_LOCALLY:
         return HostClass.METADATA if _may_be_metadata(host) else HostClass.LOCAL
     return HostClass.NAMED
+
+
+def answers_with_loopback(host: str) -> bool:
+    """Whether a reduced host is a public name that the DNS answers with loopback."""
+    return _last_two_labels(host) in _ANSWERING_LOOPBACK
+
+
+def _last_two_labels(host: str) -> str:
+    return host[host.rfind(".", 0, max(host.rfind("."), 0)) + 1 :]
 
 
 def read_address(host: str) -> IPv4Address | IPv6Address | None:

@@ -13,7 +13,8 @@ the path alone must be covered too, so that `/*.json` is not met by `/secret?.js
 
 In a deny list a missing scheme, port or path means any, `*://` any scheme, `**/path` that path at
 any depth; and a pattern holds if it covers the URL in any reading: folded, decoded, without
-parameters, with or without its last slash, by the IPv4 address inside an IPv6 one.
+parameters, with or without its last slash, by the IPv4 address inside an IPv6 one, by a local name
+that spells the address, and by any name or address of the machine itself.
 """
 
 from __future__ import annotations
@@ -24,8 +25,9 @@ from typing import TYPE_CHECKING
 from unicodedata import normalize
 
 from agentfence.core.constraints.globs import Glob, compile_glob, literal_pattern
+from agentfence.core.constraints.url_aliases import Aliases, aliases_of
 from agentfence.core.constraints.url_globs import expand_globs, is_globbed
-from agentfence.core.constraints.url_hosts import HostClass, embedded_ipv4, host_class, read_address
+from agentfence.core.constraints.url_hosts import HostClass, host_class, read_address
 from agentfence.core.constraints.url_paths import (
     decode_meaningless,
     decode_once,
@@ -118,6 +120,8 @@ class UrlPattern:
     """0: the scheme's own; None: any."""
     path: _PathPattern | None
     """None: any path and query."""
+    aliases: Aliases | None = None
+    """In a deny list, what is the same as the one host."""
 
     def matches(self, text: str) -> bool:
         """Whether the pattern covers the URL in a text.
@@ -154,9 +158,7 @@ class UrlPattern:
     def _denies_host(self, host: str | None) -> bool:
         if host is None or self.host is None:
             return self.host is None or self.host == HostPattern()
-        if self.host.matches(host):
-            return True
-        return host[0:1] == "[" and any(self.host.matches(str(inner)) for inner in embedded_ipv4(host))
+        return self.host.matches(host) or (self.aliases is not None and self.aliases.cover(host))
 
     def _may_name_scheme_of(self, text: str) -> bool:
         scheme, colon, _ = re.sub(r"[\s\x00-\x1f\x7f]", "", text).partition(":")
@@ -182,13 +184,15 @@ def compile_url_pattern(text: str, *, deny: bool) -> UrlPattern:
     host = parts["host"]
     if not host and parts["scheme"] is None:
         raise ValueError(f"`{text}` names no host: `**{text}` is that path on any")
+    host_pattern = compile_host_pattern(host, parts["scheme"])
     return UrlPattern(
         text,
         deny,
         _compile_scheme(text, parts["scheme"], deny=deny),
-        compile_host_pattern(host, parts["scheme"]),
+        host_pattern,
         _compile_port(parts["port"], is_any=deny or host == "**"),
         _compile_path(_written_path(host, parts["path"], deny=deny), deny=deny),
+        aliases_of(host_pattern.name) if deny and host_pattern.name else None,
     )
 
 
