@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agentfence.core.constraints.url_globs import expand_globs, is_globbed
+from agentfence.core.constraints.url_globs import expand_globs, expansion_cost
 
 PIECES = st.sampled_from(["a", "/", ".", ",", "{", "}", "[", "]", "-", "1", "20", ":", "?", "#", "%", "é"])
 
@@ -43,10 +43,19 @@ def test_more_than_anyone_writes_is_not_made(text: str) -> None:
     assert expand_globs(text) is None
 
 
+def test_expanding_costs_by_what_is_made() -> None:
+    costs = list(
+        map(expansion_cost, ("/a,b?filter[name]=x", "/{a}", "/{a,b}", "/[1-3]", "{" + "," * 99 + "}"))
+    )
+
+    assert costs[0] == 0
+    assert costs == sorted(costs)
+
+
 @settings(max_examples=200)
 @given(st.lists(PIECES, max_size=12).map("".join))
 def test_text_without_braces_and_brackets_stays_as_it_is(text: str) -> None:
     made = expand_globs(text)
 
-    assert is_globbed(text) or made == [text]
+    assert made == [text] or expansion_cost(text) > 0
     assert made is None or 0 < len(made) <= 32

@@ -26,7 +26,7 @@ from unicodedata import normalize
 
 from agentfence.core.constraints.globs import Glob, compile_glob, literal_pattern
 from agentfence.core.constraints.url_aliases import Aliases, aliases_of
-from agentfence.core.constraints.url_globs import expand_globs, is_globbed
+from agentfence.core.constraints.url_globs import expand_globs
 from agentfence.core.constraints.url_hosts import HostClass, host_class, read_address
 from agentfence.core.constraints.url_paths import (
     decode_meaningless,
@@ -299,7 +299,7 @@ def _query_readings(url: Url) -> set[str] | None:
     if not url.query:
         return set()
     queries = {url.query}
-    if is_globbed(url.query):
+    if "{" in url.query or "[" in url.query:
         expanded = expand_globs(url.text[url.text.index("?") :])
         if expanded is None:
             return None

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import can_ada
 
-from agentfence.core.constraints.url_globs import expand_globs, is_globbed
+from agentfence.core.constraints.url_globs import expand_globs
 from agentfence.core.constraints.url_paths import decode_once, is_simple, read_path
 from agentfence.core.late_regex import late_regex
 from agentfence.core.values import frozen
@@ -143,7 +143,7 @@ def _with_readings(url: Url, page: can_ada.URL, fragment: str | None) -> Url | U
     path = read_path(url.path, page.pathname)
     is_ambiguous = path.is_ambiguous or len(url.query) > _LONGEST_QUERY
     others = path.other_readings
-    if is_globbed(url.path) and not is_ambiguous:
+    if ("{" in url.path or "[" in url.path) and not is_ambiguous:
         expanded = expand_globs(f"{url.path}{url.query}{fragment or ''}")
         made = [read_path(raw, raw) for raw in map(_only_path, expanded or ())]
         is_ambiguous = expanded is None or any(each.is_ambiguous for each in made)

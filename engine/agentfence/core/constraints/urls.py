@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from agentfence.core.constraints.effort import TOO_MUCH
 from agentfence.core.constraints.fields import build_fields, collect_text
 from agentfence.core.constraints.interface import Failure, SpecError
-from agentfence.core.constraints.url_globs import is_globbed
+from agentfence.core.constraints.url_globs import expansion_cost
 from agentfence.core.constraints.url_hosts import HostClass, host_class, read_address
 from agentfence.core.constraints.url_original import compile_original_allow, compile_original_deny
 from agentfence.core.constraints.url_patterns import HostPattern, compile_host_pattern, compile_url_pattern
@@ -162,10 +162,9 @@ def _parts(text: str) -> Iterator[str]:
 def _cost(text: str) -> int:
     """Give the microseconds that a text may cost."""
     escapes = text.count("%")
-    expanding = 1_000 if is_globbed(text) else 0
     return (
         8
-        + expanding
+        + expansion_cost(text)
         + len(text) // 64
         + (12 + escapes // 3 if escapes else 0)
         + (0 if text.isascii() else 12)
