@@ -21,7 +21,7 @@ from agentfence.core.constraints.folding import without_invisible
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_MOST_DECODINGS = 4  # one more than any honest chain of servers
+MOST_DECODINGS = 4  # one more than any honest chain of servers
 _LONGEST = 4096  # normalising takes time quadratic in the length of a run of combining marks
 _ESCAPES = re.compile("(?:%[0-9A-Fa-f]{2})+")
 _MEANINGLESS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~ '\"<>^`{|}")
@@ -59,7 +59,7 @@ def read_path(raw: str, resolved: str) -> UrlPath:
     if has_dot_segment(raw):
         return UrlPath(text, is_ambiguous=not _is_plain(raw) or has_dot_segment(text))
     levels = [text]
-    for _ in range(_MOST_DECODINGS):
+    for _ in range(MOST_DECODINGS):
         levels.append(normalize("NFKC", decode_once(levels[-1])))
         if levels[-1] == levels[-2]:
             break
@@ -142,7 +142,7 @@ def _is_ambiguous(raw: str, spellings: list[str]) -> bool:
 
 
 def _decode_wholly(text: str) -> str:
-    for _ in range(_MOST_DECODINGS):
+    for _ in range(MOST_DECODINGS):
         if "%" not in text:
             break
         text = normalize("NFKC", decode_once(text))

@@ -29,6 +29,7 @@ from agentfence.core.constraints.url_aliases import Aliases, aliases_of
 from agentfence.core.constraints.url_globs import expand_globs
 from agentfence.core.constraints.url_hosts import HostClass, host_class, read_address
 from agentfence.core.constraints.url_paths import (
+    MOST_DECODINGS,
     decode_meaningless,
     decode_once,
     has_dot_segment,
@@ -92,15 +93,13 @@ class _PathPattern:
 
     def denies(self, url: Url) -> bool:
         queries = _query_readings(url)
-        if url.is_ambiguous or queries is None or not is_quick_to_fold(decode_once(url.query)):
+        if url.is_ambiguous or queries is None or not all(map(is_quick_to_fold, queries)):
             return True
         if any(glob.matches(reading) for reading in _all_readings(url, queries) for glob in self.distinct):
             return True
-        slashed = [query for query in queries if "/" in query] if self.parted else ()
-        return any(
-            before.matches(path) and behind.matches(query[1:])
-            for query in slashed
-            for path in _path_readings(url)
+        return bool(self.parted) and any(
+            before.matches(path) and behind.matches(query)
+            for path, query in _slashed_queries(url, queries)
             for before, behind in self.parted
         )
 
@@ -289,26 +288,43 @@ def _all_readings(url: Url, queries: set[str]) -> Iterator[str]:
 
 def _path_readings(url: Url) -> Iterator[str]:
     for path in (url.path, *url.other_paths):
-        bare = path.rstrip("/")
-        yield bare
-        yield f"{bare}/"
+        yield from _with_and_without_slash(path)
+
+
+def _with_and_without_slash(path: str) -> tuple[str, str]:
+    bare = path.rstrip("/")
+    return bare, f"{bare}/"
 
 
 def _query_readings(url: Url) -> set[str] | None:
     """Give what a query may be; None when that is too much to look at."""
-    if not url.query:
-        return set()
-    queries = {url.query}
-    if "{" in url.query or "[" in url.query:
-        expanded = expand_globs(url.text[url.text.index("?") :])
+    queries = {url.query} if url.query else set()
+    if "{" in url.text or "[" in url.text:
+        expanded = expand_globs(url.text)
         if expanded is None:
             return None
-        queries |= {tail.partition("#")[0] for tail in expanded}
-    if "%" in url.text:
-        queries |= {
-            reading for query in queries for reading in (decode_meaningless(query), decode_once(query))
-        }
-    return queries
+        made = (text.partition("#")[0].partition("?")[2] for text in expanded)
+        queries |= {f"?{query}" for query in made if query}
+    return queries.union(*map(_decodings, queries)) if "%" in url.text else queries
+
+
+def _decodings(query: str) -> Iterator[str]:
+    yield decode_meaningless(query)
+    for _ in range(MOST_DECODINGS):
+        if "%" not in query:
+            break
+        yield (query := decode_once(query))
+
+
+def _slashed_queries(url: Url, queries: set[str]) -> Iterator[tuple[str, str]]:
+    """Give each path with a query that holds a slash, also where the question mark was an escape."""
+    for query in queries:
+        if "/" in query:
+            yield from ((path, query[1:]) for path in _path_readings(url))
+    for other in url.other_paths:
+        path, _, query = other.partition("?")
+        if "/" in query:
+            yield from ((reading, query) for reading in _with_and_without_slash(path))
 
 
 def _refuse_misunderstood(text: str) -> None:

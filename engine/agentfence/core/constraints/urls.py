@@ -43,6 +43,11 @@ _CLASSES = {
 
 _NEXT_URL = late_regex("[,;|](?=(?:https?|wss?|ftp|file):)", re.IGNORECASE)
 
+_LONGEST_ODD = 4_096
+"""Characters of a path that is not plain; longer ones are not looked at."""
+_MOST_ESCAPES = 20_000
+"""Those of the longest query that is looked at, about."""
+
 
 @frozen
 class HostRule:
@@ -161,14 +166,17 @@ def _parts(text: str) -> Iterator[str]:
 
 def _cost(text: str) -> int:
     """Give the microseconds that a text may cost."""
-    escapes = text.count("%")
-    return (
-        8
-        + expansion_cost(text)
-        + len(text) // 64
-        + (12 + escapes // 3 if escapes else 0)
-        + (0 if text.isascii() else 12)
-    )
+    cost = 8 + len(text) // 64 + expansion_cost(text)
+    escapes, odd = text.count("%"), min(len(text), _LONGEST_ODD)
+    if escapes:
+        cost += 12 + 2 * min(escapes, _MOST_ESCAPES)
+    if ";" in text:
+        cost += odd // 4
+    if text.find("//", len("https://")) >= 0:
+        cost += odd // 2
+    if not text.isascii():
+        cost += 12 + odd + odd // 2
+    return cost
 
 
 def _refuse_host(host: str, field: str) -> Failure:
