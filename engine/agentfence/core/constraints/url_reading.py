@@ -136,7 +136,7 @@ def _with_readings(url: Url, page: can_ada.URL, fragment: str | None) -> Url | U
     """Give the URL with all that its path may be taken for."""
     if fragment and url.path.endswith("&"):  # `..&#47;x` is `../x` to who decodes HTML first
         return url._replace(is_ambiguous=True)
-    if is_simple(url.path):
+    if is_simple(url.path) and (url.scheme != "file" or "|" not in url.path):  # `C|` is `C:` to WHATWG
         return url if len(url.query) <= _LONGEST_QUERY else url._replace(is_ambiguous=True)
     if _ENCODED_CONTROL.search(url.path):
         return UnreadableUrl("has an encoded control character in its path")
