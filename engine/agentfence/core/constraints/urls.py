@@ -41,7 +41,8 @@ _CLASSES = {
     "any": (HostClass.NAMED, HostClass.PUBLIC, HostClass.LOCAL),
 }
 
-_NEXT_URL = late_regex("[,;|](?=(?:https?|wss?|ftp|file):)", re.IGNORECASE)
+# `https:evil.test` is a URL to browsers; `https:443` is a port in `?ports=http:80,https:443`.
+_NEXT_URL = late_regex("[,;|](?=https?:(?![0-9]{1,5}(?:[,;|&#]|$))|(?:wss?|ftp|file):/)", re.IGNORECASE)
 
 _LONGEST_ODD = 4_096
 """Characters of a path that is not plain; longer ones are not looked at."""
