@@ -90,7 +90,7 @@ _LOCAL_TOP_LEVELS = frozenset(
 _ANSWERING_LOOPBACK = frozenset(
     {
         *("ddev.site", "fuf.me", "lacolhost.com", "lcl.host", "lndo.site", "local.gd", "localdev.me"),
-        *("localho.st", "localhost.direct", "localtest.me", "lvh.me", "vcap.me"),
+        *("localh.st", "localho.st", "localhost.direct", "localtest.me", "lvh.me", "vcap.me"),
     }
 )
 # Those, and public names that answer with the address that is spelled in the name; those that routers
@@ -99,7 +99,16 @@ _ANSWERING_LOCALLY = frozenset(
     {
         *_ANSWERING_LOOPBACK,
         *("1u.ms", "backname.io", "ipv6-literal.net", "local-ip.co", "local-ip.sh", "nip.io"),
-        *("plex.direct", "rbndr.us", "sslip.io", "traefik.me", "xip.io", "xip.name"),
+        *(
+            "localdomain.pw",
+            "plex.direct",
+            "rbndr.us",
+            "rebind.it",
+            "rebind.network",
+            "sslip.io",
+            "traefik.me",
+        ),
+        *("xip.io", "xip.name"),
         *("asusrouter.com", "fritz.box", "mywifiext.net", "orbilogin.com", "orbilogin.net"),
         *("routerlogin.com", "routerlogin.net", "tendawifi.com", "tplinklogin.net", "tplinkmodem.net"),
         *("tplinkrepeater.net", "tplinkwifi.net", "tplogin.cn"),
