@@ -99,16 +99,8 @@ _ANSWERING_LOCALLY = frozenset(
     {
         *_ANSWERING_LOOPBACK,
         *("1u.ms", "backname.io", "ipv6-literal.net", "local-ip.co", "local-ip.sh", "nip.io"),
-        *(
-            "localdomain.pw",
-            "plex.direct",
-            "rbndr.us",
-            "rebind.it",
-            "rebind.network",
-            "sslip.io",
-            "traefik.me",
-        ),
-        *("xip.io", "xip.name"),
+        *("localdomain.pw", "plex.direct", "rbndr.us", "rebind.it", "rebind.network", "sslip.io"),
+        *("traefik.me", "xip.io", "xip.name"),
         *("asusrouter.com", "fritz.box", "mywifiext.net", "orbilogin.com", "orbilogin.net"),
         *("routerlogin.com", "routerlogin.net", "tendawifi.com", "tplinklogin.net", "tplinkmodem.net"),
         *("tplinkrepeater.net", "tplinkwifi.net", "tplogin.cn"),
@@ -117,7 +109,8 @@ _ANSWERING_LOCALLY = frozenset(
 )
 # Addresses of metadata services, as names of pods, of machines and below `nip.io` and its like spell them.
 _SPELLED_METADATA = late_regex(
-    r"(?<![0-9])(?:169[.-]254[.-][0-9]|(?:100[.-]100[.-]100[.-]200|168[.-]63[.-]129[.-]16|192[.-]0[.-]0[.-]192)(?![0-9]))"
+    r"(?<![0-9])169[.-]254[.-][0-9]"
+    r"|(?<![0-9])(?:100[.-]100[.-]100[.-]200|168[.-]63[.-]129[.-]16|192[.-]0[.-]0[.-]192)(?![0-9])"
     r"|(?<![0-9a-f])(?:a9fe[0-9a-f]{4}|646464c8|a83f8110|c00000c0)(?![0-9a-f])"
     r"|a9fe-a9fe|fd[02]0-0{0,2}(?:ec2|ce|42|100)-"
 )
