@@ -49,7 +49,7 @@ _HOST_IN_QUERY = late_regex(
     "[?&;](?:host|hostaddr|port|service|socket|unix_?socket|socketpath)=", re.IGNORECASE
 )
 _LONGEST_QUERY = 65536  # servers stop at 8 to 16 KiB
-# To an eye, and to the best-fit tables of Windows, these are `/`, `\\`, `:`, `#` and `.`.
+# To an eye, and to the best-fit tables of Windows, these are `/`, `\`, `:`, `#` and `.`.
 _LIKE_DELIMITER = late_regex(
     "[\u00a5\u0589\u06d4\u2044\u20a9\u2215\u2216\u2236\u2571\u266f\u29f5\u29f8\u29f9\u3033\ua789]"
 )
