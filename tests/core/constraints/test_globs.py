@@ -171,6 +171,7 @@ def test_set_gives_the_pattern_as_the_policy_has_it():
 @example("a**/b[c]", "/", False)
 @example("**/a/**/b", "/", False)
 @example("**/a*", None, False)
+@example("**/*?*", "/", False)
 def test_what_only_re2_can_refuse_is_compiled_when_it_is_read(pattern, separator, fold):
     asked = []
 

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from ipaddress import IPv4Address, IPv6Address
+from ipaddress import IPv4Address, IPv6Address, ip_address
 
 import pytest
 from hypothesis import given, settings
@@ -25,6 +25,12 @@ from agentfence.core.constraints.url_hosts import HostClass, embedded_ipv4, host
         ("www.example.xn--3e0b707e1", HostClass.NAMED),
         ("metadata.google.internal", HostClass.METADATA),
         ("metadata.tencentyun.com", HostClass.METADATA),
+        ("rancher-metadata.rancher.internal", HostClass.METADATA),
+        ("metadata.example.com", HostClass.NAMED),
+        ("169-254-169-254.default.pod.cluster.local", HostClass.METADATA),
+        ("169-254-169-254.example.com", HostClass.NAMED),
+        ("fd00-0ec2-0-0-0-0-0-254.sslip.io", HostClass.METADATA),
+        ("a9fea9fe1.nip.io", HostClass.LOCAL),
         ("2852039166", HostClass.METADATA),
         ("0251.254.169.254", HostClass.METADATA),
         ("0xa9fea9fe", HostClass.METADATA),
@@ -35,6 +41,8 @@ from agentfence.core.constraints.url_hosts import HostClass, embedded_ipv4, host
         ("[2606:2800::1]", HostClass.PUBLIC),
         ("[::1]", HostClass.LOCAL),
         ("[fd00:ec2::23]", HostClass.METADATA),
+        ("[fd00:c1::a9fe:a9fe]", HostClass.METADATA),
+        ("[2606:2800::a9fe:a9fe]", HostClass.PUBLIC),
         ("[64:ff9b::a9fe:a9fe]", HostClass.METADATA),
         ("[2606:2800::5efe:a00:1]", HostClass.LOCAL),
     ],
@@ -60,6 +68,31 @@ def test_host_is_of_its_class(host: str, expected: HostClass) -> None:
 )
 def test_ipv4_inside_ipv6_is_found(host: str, inside: list[str]) -> None:
     assert list(map(IPv4Address, inside)) == list(embedded_ipv4(host))
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        *(
+            "169.254.0.0",
+            "169.254.169.254",
+            "169.254.255.255",
+            "100.100.100.200",
+            "168.63.129.16",
+            "192.0.0.192",
+        ),
+        *("fd00:ec2::254", "fd20:ce::254", "fd00:42::42", "fd00:100::100:200", "fe80::a9fe:a9fe"),
+    ],
+)
+def test_metadata_address_is_known_where_a_local_name_spells_it(address: str) -> None:
+    number = int(ip_address(address))
+    spelled = [address.replace(".", "-").replace(":", "-"), f"x-{address.replace(':', '-')}"]
+    if "." in address:
+        spelled += [address, f"{number:08x}"]
+
+    assert host_class(f"[{address}]" if ":" in address else address) is HostClass.METADATA
+    for name in spelled:
+        assert host_class(f"{name}.nip.io") is HostClass.METADATA
 
 
 @settings(max_examples=200)

@@ -11,9 +11,26 @@ from agentfence.core.constraints.url_paths import UrlPath, is_simple, read_path
 
 PIECES = st.sampled_from(
     [
-        *("a", "B", "/", "//", ".", "..", "...", ";", ";x=1", "%2e", "%2E", "%2f", "%5c", "%25", "%252e"),
+        *(
+            "a",
+            "B",
+            "/",
+            "//",
+            ".",
+            "..",
+            "...",
+            ";",
+            ";x=1",
+            "%2e",
+            "%2E",
+            "%2f",
+            "%5c",
+            "%255c",
+            "%25",
+            "%252e",
+        ),
         *("%3f", "%20", "%c0%ae", "%e9", "%C3%A9", "é", "．", "／", "‥", "%u002e", "%", "%zz", "~", "%7e"),
-        *("+", "|", "[x]"),
+        *("+", "|", "[x]", "&sol;", "&period;", "&amp;", "%26", "∕"),
     ]
 )
 PATHS = st.lists(PIECES, max_size=8).map(lambda pieces: "/" + "".join(pieces))
@@ -43,6 +60,9 @@ def climbs(path: str) -> bool:
         ("/a//b;c=d/e", "/a//b;c=d/e", ("/a/b/e",)),
         ("/a%2520b", "/a%2520b", ("/a%20b", "/a b")),
         ("/a%3fb", "/a%3Fb", ("/a?b", "/a")),
+        ("/DOMAIN%5Cuser", "/DOMAIN%5Cuser", (r"/DOMAIN\user", "/DOMAIN/user")),
+        ("/a&amp;b", "/a&amp;b", ("/a&b", "/a&amp")),
+        ("/½", "/½", ("/1⁄2",)),
         ("/a./b%20/c...", "/a./b /c...", ("/a/b/c",)),
         ("/%e9%C3%A9%ff", "/%E9é%FF", ("/ééÿ",)),
         ("/caf%e9", "/caf%E9", ("/café",)),
@@ -67,10 +87,12 @@ def test_path_has_a_text_and_its_other_readings(raw: str, text: str, others: tup
             "/%u002e",
             "/%",
             "/a%25%30%30",
-            "/a%5cb",
+            "/a/..%5cb",
         ),
         *("/．．/b", "/a/%2525252525252e", "/a/..%20/b", "/a%3f/../b", "/" + "é" * 5000),
         *("/.%252e%20.", "/.%252e%20．", "/a/.%25252e%20./b", "/a/.%252e;x%20.", "/ .."),
+        *("/a/..%255cb", "/a/..∕b", "/a/x∖..⁄b", "/a/..¥b", "/a/..%E2%80%8B/b", "/a/&period;.&sol;b"),
+        *("/a/..&bsol;b", "/a/&percnt;2e./b", "/a/&period;%26period;/b"),
     ],
 )
 def test_path_that_may_lead_anywhere_is_ambiguous(raw: str) -> None:

@@ -281,6 +281,8 @@ def _without(low: str, high: str, separator: str) -> list[tuple[str, str]]:
 
 def _may_need_re2(tokens: Sequence[_Token], separator: str | None) -> bool:
     """Whether it may be for RE2, which alone can refuse a pattern that could be read: compile it at once."""
+    if _Wild.FOLDERS in tokens:
+        tokens = _simplify(tokens)  # `**/*?*` becomes an odd mix
     runs = [token for token in tokens if token in _RUNS]
     if _Wild.FOLDERS not in runs:
         return len({*runs}) > 1

@@ -1,9 +1,10 @@
 r"""What a server may read in the path of a URL.
 
 Clients resolve `/a/../b`, but what `%2e%2e`, `%2f`, `//`, `;x` or `\` mean is up to each server and
-each proxy before it. So a path has a text, and further readings beside it; an allow pattern must
-cover them all, a deny pattern holds if it covers one. What cannot be told for certain is ambiguous:
-no allow pattern with a path covers it, and every deny pattern with a path does.
+each proxy before it, and some programs decode `&sol;` before anything else. So a path has a text, and
+further readings beside it; an allow pattern must cover them all, a deny pattern holds if it covers one.
+What cannot be told for certain is ambiguous: no allow pattern with a path covers it, and every deny
+pattern with a path does.
 
 - In a text, escapes of characters without a meaning in URLs are decoded (RFC 3986 section 6.2.2.2):
   `%7Euser` and `~user` are one text, `a%2Fb` and `a/b` are two.
@@ -12,10 +13,15 @@ no allow pattern with a path covers it, and every deny pattern with a path does.
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 from unicodedata import normalize
 
-_MOST_DECODINGS = 4  # one more than any honest chain of servers
+from agentfence.core.constraints.folding import without_invisible
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+MOST_DECODINGS = 4  # one more than any honest chain of servers
 _LONGEST = 4096  # normalising takes time quadratic in the length of a run of combining marks
 _ESCAPES = re.compile("(?:%[0-9A-Fa-f]{2})+")
 _MEANINGLESS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~ '\"<>^`{|}")
@@ -28,7 +34,9 @@ _FOREIGN_ESCAPE = re.compile("%(?:u[0-9a-f]{4}|c[01]%[89ab]|e0%[89]|f0%8)", re.I
 _DOT_SEGMENT = re.compile(r"(?:^|/)\s*\.+\s*(?=[/;?#]|$)")
 _QUERY = re.compile("[?#]")
 _SLASHES = re.compile(r"/{2,}")
-_NEVER = re.compile(r"[\x00-\x1f\x7f\\]")  # a backslash is a slash to some
+_NEVER = re.compile(r"[\x00-\x1f\x7f]")
+# What the best-fit tables of Windows make slashes and backslashes of.
+_LIKE_SLASHES = str.maketrans(dict.fromkeys("\u2044\u2215\u2216\u00a5\u20a9", "/"))
 
 
 class UrlPath(NamedTuple):
@@ -37,7 +45,8 @@ class UrlPath(NamedTuple):
     text: str
     """As WHATWG has it, with the escapes of meaningless characters decoded."""
     other_readings: tuple[str, ...] = ()
-    """Decoded once, twice and so on, each also as `strip_path` leaves it."""
+    """Decoded once, twice and so on, by HTML too, and with slashes for backslashes; each also as
+    `strip_path` leaves it."""
     is_ambiguous: bool = False
     """True when the path may lead anywhere."""
 
@@ -50,13 +59,15 @@ def read_path(raw: str, resolved: str) -> UrlPath:
     if has_dot_segment(raw):
         return UrlPath(text, is_ambiguous=not _is_plain(raw) or has_dot_segment(text))
     levels = [text]
-    for _ in range(_MOST_DECODINGS):
+    for _ in range(MOST_DECODINGS):
         levels.append(normalize("NFKC", decode_once(levels[-1])))
         if levels[-1] == levels[-2]:
             break
-    readings = dict.fromkeys([*levels, *map(strip_path, levels)])
+    spellings = [*levels, *_other_spellings(levels)]
+    readings = dict.fromkeys([*spellings, *map(strip_path, spellings)])
     readings.pop(text, None)
-    return UrlPath(text, tuple(readings), is_ambiguous=_is_ambiguous(raw, levels))
+    is_ambiguous = levels[-1] != levels[-2] or _is_ambiguous(raw, spellings)
+    return UrlPath(text, tuple(readings), is_ambiguous=is_ambiguous)
 
 
 def is_simple(raw: str) -> bool:
@@ -91,24 +102,47 @@ def has_dot_segment(path: str) -> bool:
 
 
 def _is_plain(raw: str) -> bool:
-    return raw.isascii() and "%" not in raw and "//" not in raw and ";" not in raw
-
-
-def _is_ambiguous(raw: str, levels: list[str]) -> bool:
     return (
-        levels[-1] != levels[-2]
-        or _MALFORMED.search(raw) is not None
+        raw.isascii()
+        and "%" not in raw
+        and "//" not in raw
+        and ";" not in raw
+        and "{" not in raw
+        and "[" not in raw
+    )
+
+
+def _other_spellings(levels: list[str]) -> Iterator[str]:
+    r"""Give what HTML has for `&sol;`, and the backslashes of `DOMAIN\user` as slashes."""
+    for level in levels:
+        spelling = level
+        if "&" in level:
+            from html import unescape  # few paths hold an ampersand
+
+            yield (spelling := unescape(level))
+        if "\\" in spelling:
+            yield spelling.replace("\\", "/")
+
+
+def _is_ambiguous(raw: str, spellings: list[str]) -> bool:
+    return (
+        _MALFORMED.search(raw) is not None
         or any(
-            has_dot_segment(level) or _FOREIGN_ESCAPE.search(level) or _NEVER.search(level)
-            for level in [raw, decode_once(raw), *levels]
+            has_dot_segment(spelling) or _FOREIGN_ESCAPE.search(spelling) or _NEVER.search(spelling)
+            for spelling in [raw, decode_once(raw), *spellings]
         )
         # `/.%252e%20.` is `/..` to who takes off what ends a name before decoding the rest.
-        or any(has_dot_segment(_decode_wholly(strip_path(level))) for level in levels)
+        or any(has_dot_segment(_decode_wholly(strip_path(spelling))) for spelling in spellings)
+        or any(
+            has_dot_segment(without_invisible(spelling).translate(_LIKE_SLASHES))
+            for spelling in spellings
+            if not spelling.isascii()
+        )
     )
 
 
 def _decode_wholly(text: str) -> str:
-    for _ in range(_MOST_DECODINGS):
+    for _ in range(MOST_DECODINGS):
         if "%" not in text:
             break
         text = normalize("NFKC", decode_once(text))

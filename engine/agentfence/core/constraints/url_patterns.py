@@ -9,11 +9,13 @@
     note:///x, urn:x:*   other schemes, by their name
 
 The path of a pattern is matched against the URL's path and query together; where there is a query,
-the path alone must be covered too, so that `/*.json` is not met by `/secret?.json`.
+the path alone must be covered too, so that `/*.json` is not met by `/secret?.json`. In an allow list
+a `?` is a question mark where all that follows is `*` or `**`, or where a name and `=` follow.
 
 In a deny list a missing scheme, port or path means any, `*://` any scheme, `**/path` that path at
 any depth; and a pattern holds if it covers the URL in any reading: folded, decoded, without
-parameters, with or without its last slash, by the IPv4 address inside an IPv6 one.
+parameters, with or without its last slash, by the IPv4 address inside an IPv6 one, by a local name
+that spells the address, and by any name or address of the machine itself.
 """
 
 from __future__ import annotations
@@ -24,14 +26,18 @@ from typing import TYPE_CHECKING
 from unicodedata import normalize
 
 from agentfence.core.constraints.globs import Glob, compile_glob, literal_pattern
-from agentfence.core.constraints.url_hosts import HostClass, embedded_ipv4, host_class, read_address
+from agentfence.core.constraints.url_aliases import Aliases, aliases_of
+from agentfence.core.constraints.url_globs import expand_globs
+from agentfence.core.constraints.url_hosts import HostClass, host_class, read_address
 from agentfence.core.constraints.url_paths import (
+    MOST_DECODINGS,
     decode_meaningless,
     decode_once,
     has_dot_segment,
     is_quick_to_fold,
 )
 from agentfence.core.constraints.url_reading import DEFAULT_PORTS, UnreadableUrl, Url, read_url
+from agentfence.core.late_regex import late_regex
 from agentfence.core.values import frozen
 
 if TYPE_CHECKING:
@@ -45,6 +51,10 @@ _PATTERN = re.compile(
 _OPAQUE = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*):(?!//|[0-9]+(?:[/?]|$))(?P<path>.+)", re.DOTALL)
 _QUESTION = re.compile(r"\\?\?|\\.|\[[!^]?\]?[^\]]*\]", re.DOTALL)
 _ESCAPES = re.compile("(?:%[0-9A-Fa-f]{2})+")
+_QUERY = late_regex(r"\*{1,2}\Z|[^/?=]*=")
+_NETWORK = late_regex(r"([^/]+://)?\[?([0-9A-Fa-f.:]+)\]?/([0-9]+)")
+_BARE_IPV6 = late_regex(r"[0-9A-Fa-f]{0,4}:[0-9A-Fa-f:]*:[0-9A-Fa-f.:]*")
+_SEVERAL_SCHEMES = late_regex(r"[A-Za-z]+\?://")
 _WEB_SCHEMES = frozenset({"http", "https"})
 
 
@@ -72,6 +82,8 @@ class _PathPattern:
     """The same, decoded, with and without parameters: for further readings of a path."""
     distinct: tuple[Glob, ...]
     """All of these, each once."""
+    parted: tuple[tuple[Glob, Glob], ...]
+    """In a deny list, what stands before and behind each question mark; a query has no segments."""
 
     def allows(self, url: Url) -> bool:
         return (
@@ -82,9 +94,16 @@ class _PathPattern:
         )
 
     def denies(self, url: Url) -> bool:
-        if url.is_ambiguous or not is_quick_to_fold(decode_once(url.query)):
+        queries = _query_readings(url)
+        if url.is_ambiguous or queries is None or not all(map(is_quick_to_fold, queries)):
             return True
-        return any(glob.matches(reading) for reading in _all_readings(url) for glob in self.distinct)
+        if any(glob.matches(reading) for reading in _all_readings(url, queries) for glob in self.distinct):
+            return True
+        return bool(self.parted) and any(
+            before.matches(path) and behind.matches(query)
+            for path, query in _slashed_queries(url, queries)
+            for before, behind in self.parted
+        )
 
 
 @frozen
@@ -102,6 +121,8 @@ class UrlPattern:
     """0: the scheme's own; None: any."""
     path: _PathPattern | None
     """None: any path and query."""
+    aliases: Aliases | None = None
+    """In a deny list, what is the same as the one host."""
 
     def matches(self, text: str) -> bool:
         """Whether the pattern covers the URL in a text.
@@ -138,9 +159,7 @@ class UrlPattern:
     def _denies_host(self, host: str | None) -> bool:
         if host is None or self.host is None:
             return self.host is None or self.host == HostPattern()
-        if self.host.matches(host):
-            return True
-        return host[0:1] == "[" and any(self.host.matches(str(inner)) for inner in embedded_ipv4(host))
+        return self.host.matches(host) or (self.aliases is not None and self.aliases.cover(host))
 
     def _may_name_scheme_of(self, text: str) -> bool:
         scheme, colon, _ = re.sub(r"[\s\x00-\x1f\x7f]", "", text).partition(":")
@@ -156,23 +175,25 @@ def compile_url_pattern(text: str, *, deny: bool) -> UrlPattern:
         ValueError: the pattern is malformed or can match nothing; the text says how.
 
     """
+    _refuse_misunderstood(text)
     opaque = _OPAQUE.fullmatch(text)
     if opaque and opaque["scheme"].lower() not in DEFAULT_PORTS:
         return _compile_opaque(text, opaque["scheme"].lower(), opaque["path"], deny=deny)
     parts = _PATTERN.fullmatch(text)
     if parts is None:
         raise ValueError(f"`{text}` is no URL pattern: expected `scheme://host[:port][/path]`")
-    _refuse_network(text, has_scheme=parts["scheme"] is not None)
     host = parts["host"]
     if not host and parts["scheme"] is None:
         raise ValueError(f"`{text}` names no host: `**{text}` is that path on any")
+    host_pattern = compile_host_pattern(host, parts["scheme"])
     return UrlPattern(
         text,
         deny,
         _compile_scheme(text, parts["scheme"], deny=deny),
-        compile_host_pattern(host, parts["scheme"]),
+        host_pattern,
         _compile_port(parts["port"], is_any=deny or host == "**"),
         _compile_path(_written_path(host, parts["path"], deny=deny), deny=deny),
+        aliases_of(host_pattern.name) if deny and host_pattern.name else None,
     )
 
 
@@ -236,7 +257,7 @@ def _compile_path(text: str, *, deny: bool) -> _PathPattern | None:
         return None
     if "#" in text or has_dot_segment(text):
         raise ValueError(f"path `{text}` matches nothing: fragments and dot segments never come")
-    plain = decode_meaningless(text)
+    plain = decode_meaningless(text) if deny else _with_query_mark(decode_meaningless(text))
     marks = () if deny else (mark for mark in _QUESTION.finditer(plain) if "?" in mark[0])
     cuts = [plain[: mark.start()] for mark in marks]
     decoded = [_decode_pattern(path) for path in (plain, *cuts)]
@@ -246,29 +267,88 @@ def _compile_path(text: str, *, deny: bool) -> _PathPattern | None:
         tuple(globs[path] for path in (plain, *cuts)),
         tuple(globs[path] for path in dict.fromkeys([*decoded, *bare])),
         tuple(globs.values()),
+        tuple(part for path in globs for part in _part(path)) if deny else (),
     )
+
+
+def _with_query_mark(path: str) -> str:
+    """Escape the question mark that begins a query, lest `/public?**` covers `/public-key/x`."""
+    for mark in _QUESTION.finditer(path):
+        behind = path[mark.end() :]
+        if mark[0] == "?" and _QUERY.match(behind):
+            return f"{path[: mark.start()]}\\?{behind}"
+    return path
+
+
+def _part(path: str) -> Iterator[tuple[Glob, Glob]]:
+    for mark in _QUESTION.finditer(path):
+        before, behind = path[: mark.start()], path[mark.end() :]
+        if "?" in mark[0] and mark[0][1:2] not in ("!", "^") and behind:
+            yield compile_glob(before, fold=True), compile_glob(behind, separator=None, fold=True)
 
 
 def _decode_pattern(text: str) -> str:
     return normalize("NFKC", _ESCAPES.sub(lambda escapes: literal_pattern(decode_once(escapes[0])), text))
 
 
-def _all_readings(url: Url) -> Iterator[str]:
-    queries = {url.query} if url.query else set()
-    if "%" in url.query:
-        queries |= {decode_meaningless(url.query), decode_once(url.query)}
+def _all_readings(url: Url, queries: set[str]) -> Iterator[str]:
+    for path in _path_readings(url):
+        yield path
+        yield from (path + query for query in queries)
+
+
+def _path_readings(url: Url) -> Iterator[str]:
     for path in (url.path, *url.other_paths):
-        bare = path.rstrip("/")
-        for reading in (bare, f"{bare}/"):
-            yield reading
-            yield from (reading + query for query in queries)
+        yield from _with_and_without_slash(path)
 
 
-def _refuse_network(text: str, *, has_scheme: bool) -> None:
-    if has_scheme or "/" not in text:
+def _with_and_without_slash(path: str) -> tuple[str, str]:
+    bare = path.rstrip("/")
+    return bare, f"{bare}/"
+
+
+def _query_readings(url: Url) -> set[str] | None:
+    """Give what a query may be; None when that is too much to look at."""
+    queries = {url.query} if url.query else set()
+    if "{" in url.text or "[" in url.text:
+        expanded = expand_globs(url.text)
+        if expanded is None:
+            return None
+        made = (text.partition("#")[0].partition("?")[2] for text in expanded)
+        queries |= {f"?{query}" for query in made if query}
+    return queries.union(*map(_decodings, queries)) if "%" in url.text else queries
+
+
+def _decodings(query: str) -> Iterator[str]:
+    yield decode_meaningless(query)
+    for _ in range(MOST_DECODINGS):
+        if "%" not in query:
+            break
+        yield (query := decode_once(query))
+
+
+def _slashed_queries(url: Url, queries: set[str]) -> Iterator[tuple[str, str]]:
+    """Give each path with a query that holds a slash, also where the question mark was an escape."""
+    for query in queries:
+        if "/" in query:
+            yield from ((path, query[1:]) for path in _path_readings(url))
+    for other in url.other_paths:
+        path, _, query = other.partition("?")
+        if "/" in query:
+            yield from ((reading, query) for reading in _with_and_without_slash(path))
+
+
+def _refuse_misunderstood(text: str) -> None:
+    """Refuse what would silently mean something else than it says."""
+    if _BARE_IPV6.fullmatch(text):
+        raise ValueError(f"`{text}` would be a scheme and a path: an address is written `[{text}]`")
+    if _SEVERAL_SCHEMES.match(text):
+        raise ValueError(f"`{text}` is no URL pattern: `*://` is both http and https")
+    network = _NETWORK.fullmatch(text)
+    if network is None:
         return
     try:
-        ip_network(text, strict=False)
+        ip_network(f"{network[2]}/{network[3]}", strict=bool(network[1]))  # `http://10.0.0.5/8` may be a page
     except ValueError:
         return
     raise ValueError(f"`{text}` would be a host and a path: ranges of addresses belong into `hosts`")

@@ -19,7 +19,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import can_ada
 
+from agentfence.core.constraints.url_globs import expand_globs
 from agentfence.core.constraints.url_paths import decode_once, is_simple, read_path
+from agentfence.core.late_regex import late_regex
 from agentfence.core.values import frozen
 
 if TYPE_CHECKING:
@@ -41,9 +43,19 @@ _WEB = re.compile(rf"([A-Za-z]+)://({_HOST}{{1,254}}|{_ADDRESS}){_PORT}(/{_chara
 _OTHER = re.compile(
     rf"([A-Za-z][A-Za-z0-9+.-]*):(?://({_HOST}{{0,254}}|{_ADDRESS}){_PORT}(?![^/?#]))?({_characters('?#')}){_TAIL}"
 )
+_DATABASES = ("postgres", "cockroach", "redshift", "mysql", "mariadb")
+# What libpq and the clients of MySQL take from there, instead of from the authority.
+_HOST_IN_QUERY = late_regex(
+    "[?&;](?:host|hostaddr|port|service|socket|unix_?socket|socketpath)=", re.IGNORECASE
+)
 _LONGEST_QUERY = 65536  # servers stop at 8 to 16 KiB
+# To an eye, and to the best-fit tables of Windows, these are `/`, `\`, `:`, `#` and `.`.
+_LIKE_DELIMITER = late_regex(
+    "[\u00a5\u0589\u06d4\u2044\u20a9\u2215\u2216\u2236\u2571\u266f\u29f5\u29f8\u29f9\u3033\ua789]"
+)
 _SCHEME = re.compile("[A-Za-z][A-Za-z0-9+.-]*:")
 _AUTHORITY = re.compile("[^:]*:/*([^/?#]*)")
+_QUERY_OR_FRAGMENT = late_regex("[?#]")
 _ENCODED_CONTROL = re.compile("%(?:[01][0-9A-Fa-f]|7[Ff])")
 
 
@@ -93,7 +105,7 @@ def read_url(text: str) -> Url | UnreadableUrl:
         return _explain_host(page.hostname)
     if not (path or query) and fragment and "@" in fragment:
         return UnreadableUrl("has two readings")  # curl to 7.50 takes what follows the @ for the host
-    return _with_readings(Url(text, scheme, host, port, path or "/", query or ""), page)
+    return _with_readings(Url(text, scheme, host, port, path or "/", query or ""), page, fragment)
 
 
 def _read_other(text: str) -> Url | UnreadableUrl:
@@ -102,7 +114,7 @@ def _read_other(text: str) -> Url | UnreadableUrl:
     scheme = match[1].lower() if match else ""
     if match is None or scheme in DEFAULT_PORTS:
         return UnreadableUrl(next(_complaints(text)))
-    _, host, port, path, query, _ = match.groups()
+    _, host, port, path, query, fragment = match.groups()
     page = _parse(text)
     if (
         page is None
@@ -112,21 +124,35 @@ def _read_other(text: str) -> Url | UnreadableUrl:
         or (scheme == "file" and host is None)
     ):
         return UnreadableUrl("has two readings")
+    if host is not None and scheme.startswith(_DATABASES) and _HOST_IN_QUERY.search(decode_once(query or "")):
+        return UnreadableUrl("names another host in its query")
     if host is not None:
         host, path = page.hostname.lower().removesuffix("."), path or "/"
     url = Url(text, scheme, host, int(port) if port else None, path, query or "")
-    return _with_readings(url, page)
+    return _with_readings(url, page, fragment)
 
 
-def _with_readings(url: Url, page: can_ada.URL) -> Url | UnreadableUrl:
+def _with_readings(url: Url, page: can_ada.URL, fragment: str | None) -> Url | UnreadableUrl:
     """Give the URL with all that its path may be taken for."""
-    if is_simple(url.path):
+    if fragment and url.path.endswith("&"):  # `..&#47;x` is `../x` to who decodes HTML first
+        return url._replace(is_ambiguous=True)
+    if is_simple(url.path) and (url.scheme != "file" or "|" not in url.path):  # `C|` is `C:` to WHATWG
         return url if len(url.query) <= _LONGEST_QUERY else url._replace(is_ambiguous=True)
     if _ENCODED_CONTROL.search(url.path):
         return UnreadableUrl("has an encoded control character in its path")
     path = read_path(url.path, page.pathname)
     is_ambiguous = path.is_ambiguous or len(url.query) > _LONGEST_QUERY
-    return url._replace(path=path.text, other_paths=path.other_readings, is_ambiguous=is_ambiguous)
+    others = path.other_readings
+    if ("{" in url.path or "[" in url.path) and not is_ambiguous:
+        expanded = expand_globs(f"{url.path}{url.query}{fragment or ''}")
+        made = [read_path(raw, raw) for raw in map(_only_path, expanded or ())]
+        is_ambiguous = expanded is None or any(each.is_ambiguous for each in made)
+        others += tuple(reading for each in made for reading in (each.text, *each.other_readings))
+    return url._replace(path=path.text, other_paths=others, is_ambiguous=is_ambiguous)
+
+
+def _only_path(tail: str) -> str:
+    return _QUERY_OR_FRAGMENT.split(tail, maxsplit=1)[0]
 
 
 def _parse(text: str) -> can_ada.URL | None:
@@ -164,7 +190,8 @@ def _is_canonical_idn(written: str, found: str) -> bool:
     """
     try:
         return (
-            not written.rpartition(".")[2].isdecimal()
+            _LIKE_DELIMITER.search(written) is None
+            and not written.rpartition(".")[2].isdecimal()
             and not written.isascii()
             and _decode_punycode(found) == written
             and written.encode("idna") == found.encode()

@@ -3,6 +3,7 @@
 Each text that the fields find is read once (`url_reading`) and must have one reading, a permitted
 class of host, no deny pattern and some allow pattern.
 
+- What a server would find in the text that takes it for a list (`https://a/,https://b/`) must, too.
 - A host that an allow pattern writes out needs no class, as long as that pattern covers the URL.
 - Without an allow list the scheme must be http or https.
 - In policies of the Go AgentFence addresses and `file:` stay refused whatever the lists say.
@@ -10,20 +11,23 @@ class of host, no deny pattern and some allow pattern.
 
 from __future__ import annotations
 
+import re
 from ipaddress import IPv4Network, IPv6Network, ip_network
 from typing import TYPE_CHECKING, Any
 
 from agentfence.core.constraints.effort import TOO_MUCH
 from agentfence.core.constraints.fields import build_fields, collect_text
 from agentfence.core.constraints.interface import Failure, SpecError
+from agentfence.core.constraints.url_globs import expansion_cost
 from agentfence.core.constraints.url_hosts import HostClass, host_class, read_address
 from agentfence.core.constraints.url_original import compile_original_allow, compile_original_deny
 from agentfence.core.constraints.url_patterns import HostPattern, compile_host_pattern, compile_url_pattern
 from agentfence.core.constraints.url_reading import UnreadableUrl, read_url
+from agentfence.core.late_regex import late_regex
 from agentfence.core.values import frozen
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from agentfence.core.constraints.fields import Selectors
     from agentfence.core.constraints.interface import Arguments, BuildContext, Circumstances
@@ -36,6 +40,14 @@ _CLASSES = {
     "public": (HostClass.NAMED, HostClass.PUBLIC),
     "any": (HostClass.NAMED, HostClass.PUBLIC, HostClass.LOCAL),
 }
+
+# `https:evil.test` is a URL to browsers; `https:443` is a port in `?ports=http:80,https:443`.
+_NEXT_URL = late_regex("[,;|](?=https?:(?![0-9]{1,5}(?:[,;|&#]|$))|(?:wss?|ftp|file):/)", re.IGNORECASE)
+
+_LONGEST_ODD = 4_096
+"""Characters of a path that is not plain; longer ones are not looked at."""
+_MOST_ESCAPES = 20_000
+"""Those of the longest query that is looked at, about."""
 
 
 @frozen
@@ -93,11 +105,12 @@ class UrlsConstraint:
         if isinstance(found, Failure):
             return found
         for text in found:
-            if not circumstances.affords(_cost(text.text)):
-                return Failure("url_invalid", f"argument `{text.path}` {TOO_MUCH}", text.path)
-            failure = self._check_text(text.text, text.path)
-            if failure is not None:
-                return failure
+            for part in _parts(text.text):
+                if not circumstances.affords(_cost(part)):
+                    return Failure("url_invalid", f"argument `{text.path}` {TOO_MUCH}", text.path)
+                failure = self._check_text(part, text.path)
+                if failure is not None:
+                    return failure
         return None
 
     def _check_text(self, text: str, field: str) -> Failure | None:
@@ -139,10 +152,32 @@ class UrlsConstraint:
         return not self.is_original and any("file" in (pattern.schemes or ()) for pattern in self.allow or ())
 
 
+def _parts(text: str) -> Iterator[str]:
+    """Give the text and, for the few that list several URLs, each of these."""
+    yield text
+    if text.find(":", len("https:")) < 0:
+        return
+    start = 0
+    for separator in _NEXT_URL.finditer(text):
+        yield text[start : separator.start()]
+        start = separator.end()
+    if start:
+        yield text[start:]
+
+
 def _cost(text: str) -> int:
     """Give the microseconds that a text may cost."""
-    escapes = text.count("%")
-    return 8 + len(text) // 64 + (12 + escapes // 3 if escapes else 0) + (0 if text.isascii() else 12)
+    cost = 8 + len(text) // 64 + expansion_cost(text)
+    escapes, odd = text.count("%"), min(len(text), _LONGEST_ODD)
+    if escapes:
+        cost += 12 + 2 * min(escapes, _MOST_ESCAPES)
+    if ";" in text:
+        cost += odd // 4
+    if text.find("//", len("https://")) >= 0:
+        cost += odd // 2
+    if not text.isascii():
+        cost += 12 + odd + odd // 2
+    return cost
 
 
 def _refuse_host(host: str, field: str) -> Failure:
