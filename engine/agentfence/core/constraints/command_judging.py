@@ -113,7 +113,8 @@ class CommandRules:
 
     def judge_line(self, line: str) -> Problem | None:
         """Say what is wrong with a command line."""
-        if self._is_spelt_out(line):
+        is_spelt_out = self._is_spelt_out(line)
+        if is_spelt_out and not self.denied:
             return None
         if len(line) > _MAX_LENGTH:
             return Problem("command_syntax", _TOO_LONG)
@@ -121,7 +122,8 @@ class CommandRules:
         if problem := self._find_denied(spellings):
             return problem
         script = self._read(line)
-        return self._judge_refused(line, script) if isinstance(script, str) else self._judge_script(script)
+        problem = self._judge_refused(line, script) if isinstance(script, str) else self._judge_script(script)
+        return None if is_spelt_out and problem and problem.allow_list else problem
 
     def judge_list(self, texts: Sequence[str]) -> Problem | None:
         """Say what is wrong with a program and its arguments, given as a list."""
@@ -150,9 +152,8 @@ class CommandRules:
         return None if isinstance(commands, str) else self._find_denied(_spellings(commands))
 
     def _is_spelt_out(self, line: str) -> bool:
-        """Whether an entry of `allow` is this very line, and no other list asks more."""
-        allowed = self.allowed
-        return allowed is not None and line in allowed.lines and self.executables is None and not self.denied
+        """Whether an entry of `allow` is this very line, and no other allow list asks more."""
+        return self.allowed is not None and line in self.allowed.lines and self.executables is None
 
     def _read(self, text: str) -> Script | str:
         if self.syntax is Syntax.ANY:
@@ -178,12 +179,18 @@ class CommandRules:
         problem = self._find_denied([*script.pipelines, *_spellings(commands)])
         return problem or Problem("command_syntax", reason, allow_list=True)
 
+    def _judge_unfollowed(self, obstacle: str, script: Script) -> Problem:
+        """Say why a line is refused of which it cannot be said what it runs, or which runs too much syntax."""
+        if self.syntax is Syntax.ANY or isinstance(self._follow_script(script, read_shell), str):
+            return Problem("command_syntax", f"cannot be read for certain: it has {obstacle}")
+        return self._refuse(f"has {obstacle}, which `syntax: {self.syntax}` does not allow", script)
+
     def _judge_script(self, script: Script) -> Problem | None:
         if self.executables is None and not self.denied and self._are_spelt_out(script.commands):
             return None
         commands = self._follow_script(script, self._read)
         if isinstance(commands, str):
-            return Problem("command_syntax", f"cannot be read for certain: it has {commands}")
+            return self._judge_unfollowed(commands, script)
         if self.denied and (problem := self._find_denied([*script.pipelines, *_spellings(commands)])):
             return problem
         if _hide_program(commands):

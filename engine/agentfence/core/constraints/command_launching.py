@@ -13,7 +13,13 @@ import re
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from agentfence.core.constraints.command_launchers import GNU, OPTION_SCRIPTS, PREFIXES, TERMINALS
+from agentfence.core.constraints.command_launchers import (
+    GNU,
+    OPTION_SCRIPTS,
+    PREFIXES,
+    TERMINALS,
+    VALUED_LETTERS,
+)
 from agentfence.core.constraints.command_options import HIDDEN, check_known, known_text, options
 from agentfence.core.constraints.command_places import find_inside
 from agentfence.core.constraints.shell_words import UnreadableError, Word
@@ -48,6 +54,7 @@ _SHELL = options("abcefhiklmnprstuvxBCDEHPTo:O:", "login norc noprofile posix re
 _SHELLS = frozenset(["sh", "bash", "dash", "ash", "zsh", "ksh", "mksh", "rbash", "fish", "csh", "tcsh", "nu"])
 _READS_LINES = frozenset(["cmd", "powershell", "pwsh"])
 _READS_SCHEDULE = frozenset(["at", "batch", "crontab"])
+_VIEWERS = ("less", "more", "most", "vi", "vim", "nvim", "view", "ex", "gvim")
 _EXPRESSIONS = frozenset(["iex", "invoke-expression"])
 _REMOTE_SHELL = options("46AaCfGgKkMNnqsTtVvXxYyB:b:c:D:E:e:F:I:i:J:L:l:m:O:o:P:p:Q:R:S:W:w:", operands=1)
 _GIT = options(
@@ -65,18 +72,18 @@ _is_spaced_setting = re.compile(r"\w+ ").match
 _is_assignment = re.compile(r"[A-Za-z_]\w*=").match
 _runs_value = re.compile(
     r"(?:.*\.)?(?:pager|editor|\w*command|fsmonitor|askpass|hookspath|gitproxy|external|textconv|\w*cmd|helper"
-    r"|program|clean|smudge|process|driver|uploadpack|receivepack|\w*filter|\w*hook|smtpserver|tunnel)",
+    r"|program|clean|smudge|process|driver|uploadpack|receivepack|\w*filter|\w*hook|smtpserver|tunnel|path|vcs"
+    r"|httpd|browser|templatedir)|pager\..*|.*-invoke(?:::)?",
     re.IGNORECASE,
 ).fullmatch
+_is_switch = re.compile(r"true|false|yes|no|on|off|auto|[0-9]*", re.IGNORECASE).fullmatch
 _is_run_variable = re.compile(
-    r"(?:\w+_)?(?:PAGER|EDITOR|ASKPASS|EXTERNAL_DIFF|SSH_COMMAND|PROXY_COMMAND|PROMPT_COMMAND)|VISUAL|BROWSER"
-    r"|LESSOPEN|LESSCLOSE|GIT_SSH|RSYNC_RSH|CVS_RSH"
+    r"(?:\w+_)?(?:PAGER|EDITOR|ASKPASS|EXTERNAL_DIFF|COMMAND|CMD|WRAPPER|RUNNER)|VISUAL|BROWSER|SHELL"
+    r"|LESSOPEN|LESSCLOSE|GIT_SSH|RSYNC_RSH|CVS_RSH|GIT_CONFIG_VALUE_\d+|BASH_ENV|PERL5DB|TERMINAL|OPENER"
 ).fullmatch
 _match_cmd_switches = re.compile(r"(?:[/-]+[a-z](?::\w+)?)*?[/-]+[ckr]", re.IGNORECASE).match
-_match_git_script = re.compile(
-    r"--(?:exec|ext[cmd]*|upload-[pack]+|receive-[pack]+|open-files[a-z-]*|[a-z]+-filter)(?:=(.*))?",
-    re.DOTALL,
-).fullmatch
+_find_transport = re.compile(r"(?:\A|[.=])ext::").search
+_is_bundle = re.compile("[A-Za-z]+").fullmatch
 
 
 def program_name(executable: str) -> str:
@@ -119,7 +126,7 @@ def find_launched(
     launched = _find_outside(name, words[1:], inputs, is_piped=is_piped)
     if name in OPTION_SCRIPTS:
         launched = launched or Launched()
-        launched.scripts += _find_option_scripts(OPTION_SCRIPTS[name], words[1:])
+        launched.scripts += _find_option_scripts(name, words[1:])
         launched.is_unseen = launched.is_unseen or (
             name == "su" and (is_piped or bool(inputs)) and not launched.scripts
         )
@@ -142,7 +149,7 @@ def _find_outside(
         return _launch_sourced(words, inputs, is_piped=is_piped)
     if name in _READS_SCHEDULE:
         return Launched(is_unseen=is_piped or bool(inputs))
-    if name == "ssh":
+    if name in ("ssh", "autossh"):
         return _launch_remote(words, inputs, is_piped=is_piped)
     if name in TERMINALS:
         return _launch_terminal(words)
@@ -243,6 +250,13 @@ def _launch_copy(words: Sequence[Word]) -> Launched:
     return Launched(scripts=_find_settings(words, "-o"))
 
 
+def _launch_viewed(words: Sequence[Word]) -> Launched:
+    """Read `less +!COMMAND` and `vim -c ":!COMMAND"`."""
+    given = [word for word in words if word.text.startswith("+")]
+    given += [value for option, value in pairwise(words) if option.text in ("-c", "--cmd")]
+    return Launched(scripts=[known_text(word).partition("!")[2] for word in given if "!" in word.text])
+
+
 def _launch_terminal(words: Sequence[Word]) -> Launched:
     for position, word in enumerate(words):
         if word.text in ("-e", "-x", "--"):
@@ -266,31 +280,59 @@ def _launch_watched(words: Sequence[Word]) -> Launched:
     return _script(words[_WATCH.skip(words) :])
 
 
-def _find_option_scripts(names: Iterable[str], words: Sequence[Word]) -> list[str]:
+def _find_option_scripts(program: str, words: Sequence[Word]) -> list[str]:
     """Give what options like `su -c SCRIPT` and `tar --to-command=PROGRAM` hold."""
+    words = _without_bundle(words) if program == "tar" else words
     scripts: list[str] = []
     for position, word in enumerate(words):
-        for name in names:
-            value = _option_value(name, word.text, words[position + 1 : position + 2])
+        for name in OPTION_SCRIPTS[program]:
+            value = _option_value(name, word.text, words[position + 1 : position + 2], program)
             if value is not None:
                 scripts.append(known_text(value).removeprefix("exec="))
                 break
     return list(filter(None, scripts))
 
 
-def _option_value(name: str, text: str, following: Sequence[Word]) -> Word | None:
-    option, is_given, value = text.partition("=") if name.startswith("--") else (text, "", "")
-    stem, _, rest = name.partition("(")
+def _without_bundle(words: Sequence[Word]) -> Sequence[Word]:
+    """Give the words of `tar cIf zstd a.tar` as `-c -I zstd -f a.tar`."""
+    if not words or not _is_bundle(words[0].text):
+        return words
+    values = iter(words[1:])
+    options: list[Word] = []
+    for letter in words[0].text:
+        options.append(Word(f"-{letter}"))
+        if letter in VALUED_LETTERS["tar"] and (value := next(values, None)):
+            options.append(value)
+    return [*options, *values]
+
+
+def _option_value(name: str, text: str, following: Sequence[Word], program: str) -> Word | None:
     next_word = following[0] if following else Word("")
+    if name.endswith(("=", ":")):
+        return Word(text[len(name) :]) if text.lower().startswith(name) else None
     if name.startswith("/"):
         return next_word if text.lower() == name else None
-    if name.startswith("--"):
+    if name.startswith("--") or len(name) > len("-x"):
+        option, is_given, value = text.partition("=")
+        stem, _, rest = name.partition("(")
+        option = option if name.startswith("--") else option.replace("--", "-", 1)
         is_named = option.startswith(stem) and (stem + rest).startswith(option)
         return (Word(value) if is_given else next_word) if is_named else None
     if text.startswith(name):
         return Word(text[2:]) if text[2:] else next_word
+    if program in VALUED_LETTERS and _is_short_option(text):
+        return _value_in_cluster(name[1], text, next_word, VALUED_LETTERS[program])
     is_last = _is_joined(text) and text.endswith(name[1])
     return next_word if is_last else None
+
+
+def _value_in_cluster(wanted: str, text: str, next_word: Word, valued: str) -> Word | None:
+    for position, letter in enumerate(text[1:], start=2):
+        if letter == wanted:
+            return Word(text[position:]) if text[position:] else next_word
+        if letter in valued:
+            return None
+    return None
 
 
 def _launch_found(words: Sequence[Word]) -> Launched:
@@ -319,9 +361,7 @@ def _launch_git(words: Sequence[Word]) -> Launched:
     texts = [word.text for word in words]
     for position, text in enumerate(texts):
         following = words[position + 1 :]
-        if script := _match_git_script(text):
-            launched.scripts += [script[1]] if script[1] is not None else map(known_text, following[:1])
-        elif text == "-x" and ("rebase" in texts or "difftool" in texts):
+        if text == "-x" and ("rebase" in texts or "difftool" in texts):
             launched.scripts += map(known_text, following[:1])
         elif text == "run" and texts[position - 1 : position] == ["bisect"]:
             launched.commands.append(tuple(following))
@@ -329,8 +369,8 @@ def _launch_git(words: Sequence[Word]) -> Launched:
             launched.scripts += _script([word for word in following if word.text != "--recursive"]).scripts
         elif text.startswith("--config-env"):
             raise UnreadableError(HIDDEN)
-        elif text.startswith("ext::"):
-            launched.scripts.append(text[5:])
+        elif transport := _find_transport(text):
+            launched.scripts.append(text[transport.end() :])
         elif text == "-u" and "clone" in texts[:position]:
             launched.scripts += map(known_text, following[:1])
         elif text.startswith("-O") and "grep" in texts[:position]:
@@ -356,7 +396,7 @@ def _find_settings(words: Sequence[Word], option: str) -> list[str]:
         name, _, value = text.partition(" " if _is_spaced_setting(text) else "=")
         if name.lower().startswith("alias."):
             scripts.append(value[1:] if value.startswith("!") else f"git {value}")
-        elif _runs_value(name):
+        elif (_runs_value(name) and not _is_switch(value)) or value.startswith("!"):
             scripts.append(value.removeprefix("!"))
         elif words[0].text.startswith("-") and "$" in name:
             raise UnreadableError(HIDDEN)
@@ -397,8 +437,8 @@ _OTHERS: Mapping[str, Callable[[Sequence[Word]], Launched]] = {
     "eval": _script,
     "alias": _launch_aliases,
     "trap": _launch_trap,
-    "scp": _launch_copy,
-    "sftp": _launch_copy,
+    **dict.fromkeys(("scp", "sftp", "sshfs", "ssh-copy-id", "apt", "apt-get", "aptitude"), _launch_copy),
+    **dict.fromkeys(_VIEWERS, _launch_viewed),
     "start": _launch_start,
     "runas": _launch_run_as,
     "watch": _launch_watched,

@@ -20,7 +20,8 @@ What is left out, with the shell to blame, where it is not plain shell syntax:
 
 Where the policy says that the shell is one of the POSIX family (`shell: posix`), what only cmd.exe and
 PowerShell read is let through: single quotes around anything, words of several pieces (`'it'\''s'`), empty
-words, backslashes before punctuation and before `"` and `\` in double quotes, commas, `#` within a word.
+words, backslashes before punctuation and in double quotes (`"\w+"`), commas, `@` and `:` anywhere, `#` and
+`^` within a word, braces without a comma (`{}`, `HEAD@{1}`).
 """
 
 from __future__ import annotations
@@ -64,13 +65,14 @@ _BARE = (
 _QUOTED = r""""[^"$`\\!\x00-\x1f\x7f]++"|'[\w./:@+=~#$*?\[\]{}!-]++'"""
 _ANY_SHELL = _Grammar.of(f"(?:{_BARE}(?:(?<==)(?:{_QUOTED}))?+|{_QUOTED})")
 _POSIX_QUOTED = (
-    r'"(?:[^"$`\\!\x00-\x1f\x7f]|\\["\\])*+"'
+    r'"(?:[^"$`\\!\x00-\x1f\x7f]|\\[^$`!\x00-\x1f\x7f])*+"'
     r"|'(?:[^'\\\x00-\x1f\x7f]|\\(?![\\']))*+'"  # fish has escapes in single quotes, but only these two
     r"|\\[ '\"\\();&|<>*?$#\[\]{}]"
+    r"|\{\w*+\}"  # `{}` of find, `stash@{0}` of git: braces without a comma are themselves
 )
 _POSIX = _Grammar.of(
-    rf"(?:[\w./+,-]|{_POSIX_QUOTED})"
-    rf"(?:[\w./:+@=%,-]|(?<=[A-Za-z0-9])[~#]|{_POSIX_QUOTED})*+"
+    rf"(?:[\w./:+@,-]|{_POSIX_QUOTED})"
+    rf"(?:[\w./:+@=%,-]|(?<=[A-Za-z0-9])[~#]|(?<=[\w@^])\^|{_POSIX_QUOTED})*+"
 )
 _has_quote = re.compile(r"[\"'\\]").search
 _find_pieces = re.compile(
