@@ -85,7 +85,6 @@ GNU = frozenset(
 OPTION_SCRIPTS: Mapping[str, tuple[str, ...]] = {
     "su": ("-c", "--command"),
     "runuser": ("-c", "--command"),
-    "sg": ("-c",),
     "script": ("-c", "--command"),
     "fish": ("-C", "--init-command"),
     "tar": (
@@ -120,7 +119,7 @@ OPTION_SCRIPTS: Mapping[str, tuple[str, ...]] = {
     ),
     "go": ("-exec", "-toolexec", "-vettool"),
     "java": ("-xx:onerror=", "-xx:onoutofmemoryerror="),
-    "make": ("shell=",),
+    "make": ("shell=", "--ev(al"),
     "nix-shell": ("--run", "--command"),
     "nix": ("-c", "--command"),
     "npx": ("-c", "--call"),
@@ -212,7 +211,18 @@ INSIDE: Mapping[str, Inside] = {
     **dict.fromkeys(("lxc", "incus", "multipass", "aws-vault"), _CONTAINED),
     **dict.fromkeys(("op", "doppler", "npm", "mise"), _DASHED),
     **dict.fromkeys(("poetry", "pipenv", "hatch", "rye", "pdm"), _ENVIRONMENT),
-    **dict.fromkeys(("bundle", "pnpm", "yarn", "rbenv", "pyenv", "asdf", "opam"), _runner("exec")),
+    "bun": _runner("run", "x", "exec"),
+    "pnpm": _runner("exec", "dlx"),
+    "yarn": Inside(
+        _ANY,
+        {
+            "exec": _ANY,
+            "dlx": _ANY,
+            "workspace": _ONE,
+            "workspaces": Inside(_ANY, {"foreach": _ANY}),
+        },
+    ),
+    **dict.fromkeys(("bundle", "rbenv", "pyenv", "asdf", "opam"), _runner("exec")),
     **dict.fromkeys(
         ("conda", "mamba", "micromamba"),
         Inside(_ANY, {"run": options("n:p:", "name= prefix= no-capture-output live-stream")}),

@@ -26,7 +26,7 @@ from agentfence.core.constraints.shell_words import UnreadableError, Word
 from agentfence.core.values import field, slotted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
 _PROGRAM_SUFFIXES = (".exe", ".cmd", ".bat", ".com")
 _FOUND = Word("{}")
@@ -83,19 +83,21 @@ _is_run_variable = re.compile(
 ).fullmatch
 _match_cmd_switches = re.compile(r"(?:[/-]+[a-z](?::\w+)?)*?[/-]+[ckr]", re.IGNORECASE).match
 _find_transport = re.compile(r"(?:\A|[.=])ext::").search
+_is_plain_name = re.compile(r"[\w-]+").fullmatch
 _is_bundle = re.compile("[A-Za-z]+").fullmatch
 
 
 def program_name(executable: str) -> str:
-    """Give the name of a program without its folder and, as on Windows, its suffix, case, carets and `!`."""
-    name = executable.replace("\\", "/").rpartition("/")[2].lower().replace("^", "").lstrip("!")
+    """Give a program's name without its folder and, as on Windows, its suffix, case, carets, `!` and `@`."""
+    name = executable.replace("\\", "/").rpartition("/")[2].lower().replace("^", "").lstrip("!@")
     return name[:-4] if name.endswith(_PROGRAM_SUFFIXES) else name
 
 
 def variable_script(assignment: str) -> str:
     """Give what is run because a variable is set to it, as by `PAGER=…`; empty where nothing is."""
     name, _, value = assignment.partition("=")
-    return value.lstrip("|-! ") if _is_run_variable(name.rstrip("+")) else ""
+    is_run = _is_run_variable(name.rstrip("+")) and value != "*"  # as in `safe.directory` of git
+    return value.lstrip("|-! ") if is_run else ""
 
 
 def without_global_options(words: Sequence[Word]) -> Sequence[Word]:
@@ -222,11 +224,16 @@ def _launch_sourced(words: Sequence[Word], inputs: Sequence[Word], *, is_piped: 
     if words and words[0].text in _STANDARD_INPUT:
         return Launched(scripts=[known_text(text) for text in inputs], is_unseen=is_piped)
     is_substitution = bool(words) and words[0].text.startswith("<(")
-    return Launched(is_unseen=is_substitution)  # else a script in a file
+    # Else a script in a file, or for PowerShell a command.
+    is_name = bool(words) and words[0].is_known and _is_plain_name(words[0].text) is not None
+    return Launched(inside=[tuple(words)] if is_name else [], is_unseen=is_substitution)
 
 
 def _launch_aliases(words: Sequence[Word]) -> Launched:
-    return Launched(scripts=[known_text(word).partition("=")[2] for word in words])
+    scripts = [known_text(word).partition("=")[2] for word in words]
+    # `alias x=rm; x -r y` adds words.
+    inside = [(*map(Word, script.split()), _FOUND) for script in scripts if script]
+    return Launched(scripts=scripts, inside=inside)
 
 
 def _launch_trap(words: Sequence[Word]) -> Launched:
@@ -283,9 +290,11 @@ def _launch_watched(words: Sequence[Word]) -> Launched:
 def _find_option_scripts(program: str, words: Sequence[Word]) -> list[str]:
     """Give what options like `su -c SCRIPT` and `tar --to-command=PROGRAM` hold."""
     words = _without_bundle(words) if program == "tar" else words
+    names = OPTION_SCRIPTS[program]
+    signs = ("-", "/") if not names[0].endswith(("=", ":")) else ""
     scripts: list[str] = []
     for position, word in enumerate(words):
-        for name in OPTION_SCRIPTS[program]:
+        for name in names if word.text.startswith(signs) else ():
             value = _option_value(name, word.text, words[position + 1 : position + 2], program)
             if value is not None:
                 scripts.append(known_text(value).removeprefix("exec="))
@@ -412,7 +421,9 @@ def _launch_cmd(words: Sequence[Word]) -> Launched:
 
 
 def _launch_start(words: Sequence[Word]) -> Launched:
-    operands = [word for word in words if word.text and not word.text.startswith("/")]
+    operands = list(words)
+    while operands and (not operands[0].text or operands[0].text.startswith("/")):
+        operands.pop(0)
     return Launched(commands=[tuple(operands)] if operands else [])
 
 

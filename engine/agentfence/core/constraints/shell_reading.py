@@ -26,7 +26,7 @@ from agentfence.core.constraints.shell_words import MAX_DEPTH, UnreadableError, 
 from agentfence.core.values import field, frozen
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
 _find_unsafe = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\xa0\u1680\u180e\u2000-\u200f\u2028-\u202f\u205f-\u206f\u3000\ufeff\ud800-\udfff]"
@@ -47,6 +47,7 @@ _match_arithmetic_term = re.compile(r"[()]|[\w\s$+*/%<>=!&|^~?:,.\[\]-]++", re.A
 _MAX_COMMANDS = 2000
 _CONTINUE = frozenset(["if", "then", "elif", "else", "fi", "while", "until", "do", "done", "{", "}", "!"])
 """Reserved words behind which a command can begin."""
+_DECLARING = frozenset(["export", "declare", "local", "readonly", "typeset"])
 _COMMAND_ENDS = frozenset(["", *"\n;&|)"])
 _WORD_ENDS = _COMMAND_ENDS | frozenset(" \t<>")
 
@@ -66,6 +67,8 @@ class SimpleCommand:
     """The variables that it sets, as `NAME=VALUE`, where the values are known."""
     redirections: Sequence[str] = ()
     """Its redirections, as `> FILE`."""
+    values: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """What the script sets variables to, as far as it is written out; known when the whole text is read."""
 
 
 @frozen
@@ -75,6 +78,13 @@ class Script:
     commands: list[SimpleCommand] = field(default_factory=list)
     pipelines: list[str] = field(default_factory=list)
     """Whole pipelines, and each two neighbours in them, with ` | ` between the commands."""
+    values: dict[str, list[str]] = field(default_factory=dict)
+    """What variables are set to, as far as it is written out."""
+
+    def set_value(self, assignment: str) -> None:
+        """Note what a variable is set to by `NAME=VALUE`."""
+        name, _, value = assignment.partition("=")
+        self.values.setdefault(name.rstrip("+"), []).append(value)
 
 
 def read_shell(text: str) -> Script | str:
@@ -262,7 +272,9 @@ class _Reader(LineReader):
         self._read_in()
         self.skip_blanks()
         while self.position < len(self.text) and self.text[self.position] not in ";\n":
-            self.read_required_word()
+            word = self.read_required_word()
+            if word.is_known:
+                self.script.set_value(f"{variable.group()}={word.text}")
             self.skip_blanks()
 
     def _read_in(self) -> None:
@@ -343,8 +355,11 @@ class _Reader(LineReader):
         if len(self.script.commands) == _MAX_COMMANDS:
             raise UnreadableError("more than 2000 commands")
         is_piped = self.is_fed or bool(self.piped)
+        exported = [each.text for each in words[1:]] if words and words[0].text in _DECLARING else ()
+        for setting in (*settings, *exported):
+            self.script.set_value(setting)
         self.script.commands.append(
-            SimpleCommand(tuple(words), assigns, inputs, is_piped, settings, redirections)
+            SimpleCommand(tuple(words), assigns, inputs, is_piped, settings, redirections, self.script.values)
         )
         self.piped.append(" ".join(word.text for word in words))
 
