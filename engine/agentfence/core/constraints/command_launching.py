@@ -49,6 +49,8 @@ class Launched:
 
 
 _SETS_VARIABLES = frozenset(["env", "sudo", "doas", "cross-env"])
+_STARTS_SHELL = frozenset(["sudo", "doas", "pkexec", "chroot", "unshare", "nsenter", "wsl", "fakeroot"])
+"""Programs that start a shell where no command is given."""
 _ADDS_WORDS = frozenset(["xargs", "parallel"])
 _SHELL = options("abcefhiklmnprstuvxBCDEHPTo:O:", "login norc noprofile posix restricted rcfile= init-file=")
 _SHELLS = frozenset(["sh", "bash", "dash", "ash", "zsh", "ksh", "mksh", "rbash", "fish", "csh", "tcsh", "nu"])
@@ -81,6 +83,8 @@ _is_run_variable = re.compile(
     r"(?:\w+_)?(?:PAGER|EDITOR|ASKPASS|EXTERNAL_DIFF|COMMAND|CMD|WRAPPER|RUNNER)|VISUAL|BROWSER|SHELL"
     r"|LESSOPEN|LESSCLOSE|GIT_SSH|RSYNC_RSH|CVS_RSH|GIT_CONFIG_VALUE_\d+|BASH_ENV|PERL5DB|TERMINAL|OPENER"
 ).fullmatch
+_is_prompt = re.compile("PS[0-4]|R?PROMPT[0-9]?").fullmatch
+_has_substitution = re.compile(r"\$\(|`").search
 _match_cmd_switches = re.compile(r"(?:[/-]+[a-z](?::\w+)?)*?[/-]+[ckr]", re.IGNORECASE).match
 _find_transport = re.compile(r"(?:\A|[.=])ext::").search
 _is_plain_name = re.compile(r"[\w-]+").fullmatch
@@ -96,6 +100,8 @@ def program_name(executable: str) -> str:
 def variable_script(assignment: str) -> str:
     """Give what is run because a variable is set to it, as by `PAGER=…`; empty where nothing is."""
     name, _, value = assignment.partition("=")
+    if _is_prompt(name) and _has_substitution(value):
+        return f": <<END_OF_PROMPT\n{value}\nEND_OF_PROMPT"
     is_run = _is_run_variable(name.rstrip("+")) and value != "*"  # as in `safe.directory` of git
     return value.lstrip("|-! ") if is_run else ""
 
@@ -142,7 +148,7 @@ def _find_outside(
     name: str, words: Sequence[Word], inputs: Sequence[Word], *, is_piped: bool
 ) -> Launched | None:
     if name in PREFIXES or name.startswith(("ld-linux", "ld-musl", "ld.so")):
-        return _launch_operands(name, words, is_piped=is_piped)
+        return _launch_operands(name, words, inputs, is_piped=is_piped)
     if name in _SHELLS:
         return _launch_shell(words, inputs, is_piped=is_piped)
     if name in _EXPRESSIONS:
@@ -166,7 +172,7 @@ def _script(words: Sequence[Word]) -> Launched:
     return Launched(scripts=[" ".join(map(known_text, words))] if words else [])
 
 
-def _launch_operands(name: str, words: Sequence[Word], *, is_piped: bool) -> Launched:
+def _launch_operands(name: str, words: Sequence[Word], inputs: Sequence[Word], *, is_piped: bool) -> Launched:
     prefix = PREFIXES.get(name, _LOADER)
     start = first = prefix.skip(words)
     if name in _SETS_VARIABLES:
@@ -183,11 +189,14 @@ def _launch_operands(name: str, words: Sequence[Word], *, is_piped: bool) -> Lau
         if (replaced or "{}") in command[0].text:
             raise UnreadableError(HIDDEN)
         command += () if replaced else (_FOUND,)
+    is_shell = not command and name in _STARTS_SHELL
+    scripts = [variable_script(word.text) for word in words[start:first]]
+    scripts += map(known_text, inputs if is_shell else ())
     return Launched(
         commands=[command] if command else [],
-        scripts=list(filter(None, (variable_script(word.text) for word in words[start:first]))),
+        scripts=list(filter(None, scripts)),
         assigns=first > start,
-        is_unseen=is_piped and not command and name == "parallel",
+        is_unseen=is_piped and not command and (is_shell or name == "parallel"),
     )
 
 

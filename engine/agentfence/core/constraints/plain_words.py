@@ -102,6 +102,7 @@ _REASONS = (
     ("\x00", UNSAFE_CHARACTER),
 )
 _find_reason = re.compile(r"[\x00-\x1f\x7f;&|<>$`*?\[\]{}()\\#!%^\"']").search
+_find_reason_in_quotes = re.compile(r"[\x00-\x1f\x7f$`\\!]").search
 _match_quoted = re.compile('"[^"]*"').match
 
 
@@ -176,7 +177,7 @@ def _explain(skeleton: str, grammar: _Grammar) -> str:
         return "a pipe" if "|" in skeleton else "no command"
     quoted = _match_quoted(rest)
     inside = quoted.end() - 1 if quoted else 0
-    culprit = _find_reason(rest, 1, inside) or _find_reason(rest, inside + 1 if quoted else 0)
+    culprit = _find_reason_in_quotes(rest, 1, inside) or _find_reason(rest, inside + 1 if quoted else 0)
     if culprit is None:
         return "a character that some shell reads (double quotes around the word help)"
     for characters, reason in _REASONS:
