@@ -23,6 +23,7 @@ from agentfence.core.answers import refuse_answer, server_gone, server_message
 from agentfence.core.effects import Answer, Approval, Ask, Forward, Withdraw
 from agentfence.core.failing import fail_asked
 from agentfence.core.lines import LineSplitter, Overlong
+from agentfence.core.taint_memory import AT_ONCE
 from agentfence.outlet import Outlet
 from agentfence.run_controls import LOOK_EVERY, RunControls
 
@@ -79,6 +80,7 @@ class Relay:
         self._gate = fence.gate
         self._child = child
         self._conversation = conversation
+        self._taint = conversation.session.taint
         self._approver = approver
         self._name_server = name_server
         self._controls = RunControls(fence, self._prepare, lambda: self._end_within(_SIGNAL_GRACE))
@@ -142,6 +144,8 @@ class Relay:
         for notification, is_for_server in self._progress.take_due(time.monotonic()):
             (self._to_server if is_for_server else self._to_agent).put(notification)
         self._flush()
+        if self._taint.is_behind:
+            self._catch_up()
         if self._next_look is not None and time.monotonic() >= self._next_look:
             self._next_look = time.monotonic() + LOOK_EVERY
             self._controls.look()
@@ -164,6 +168,8 @@ class Relay:
 
     def _patience(self) -> float | None:
         """Give the milliseconds until something is due; None when nothing is."""
+        if self._taint.is_behind:
+            return 0
         ends = (self._deadline, self._progress.next_due, self._next_look)
         due = [end for end in ends if end is not None]
         return max(0.0, min(due) - time.monotonic()) * 1000 if due else None
@@ -174,7 +180,8 @@ class Relay:
         wanted = {self._wake_read: select.POLLIN}
         if agent_takes and not self._server_ended:
             wanted[self._from_server] = select.POLLIN
-        if agent_takes and not self._agent_ended and self._to_server.size < _FULL:
+        is_ready = self._to_server.size < _FULL and not self._taint.is_behind
+        if agent_takes and not self._agent_ended and is_ready:
             wanted[self._from_agent] = select.POLLIN
         for outlet in (self._to_agent, self._to_server):
             if outlet.size:
@@ -186,6 +193,13 @@ class Relay:
         for descriptor, events in wanted.items():
             self._poll.register(descriptor, events)
         self._polled = wanted
+
+    def _catch_up(self) -> None:
+        """Remember some more of what came back; what the agent sends waits meanwhile, and nothing else."""
+        try:
+            self._taint.catch_up(AT_ONCE)
+        except Exception as error:  # noqa: BLE001 - the agent's calls are held to be derived from then on
+            self._fence.report_failure(error)
 
     def _flush(self) -> None:
         self._to_agent.flush()

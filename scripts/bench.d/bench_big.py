@@ -31,6 +31,9 @@ def run(scale: float) -> list[Figure]:
     holds = {name: _hold(body) for name, body in _shapes(size).items()}
     longest = max(holds, key=holds.__getitem__)
     figures.append(Figure(f"longest hold ({longest})", holds[longest], "ms", most=_MOST_MILLISECONDS))
+    answers = {name: _hold_of_list(tools) for name, tools in _lists_of_tools(size - 64).items()}
+    longest = max(answers, key=answers.__getitem__)
+    figures.append(Figure(f"longest hold ({longest})", answers[longest], "ms", most=_MOST_MILLISECONDS))
     return figures
 
 
@@ -64,6 +67,25 @@ def _hold(body: bytes) -> float:
         times.append(time.process_time() - began)
         bench.forget(range(100))
     return 1e3 * min(times)
+
+
+def _hold_of_list(tools: list[dict[str, object]]) -> float:
+    """The CPU milliseconds of an answer with these tools, in a session of its own."""
+    bench = Bench(logs_arguments=True)
+    bench.judge(b'{"jsonrpc":"2.0","id":1,"method":"tools/list"}')
+    body = json.dumps({"jsonrpc": "2.0", "id": 1, "result": {"tools": tools}}).encode()
+    began = time.process_time()
+    bench.answer(body)
+    return 1e3 * (time.process_time() - began)
+
+
+def _lists_of_tools(size: int) -> dict[str, list[dict[str, object]]]:
+    """Lists as large as one page may be, of plain tools and of such that each make a note."""
+    words = {"plain": text_of(size // 2_000 - 64), "hiding": "a\u200b" * (size // 16_000 - 8)}
+    return {
+        f"2,000 {kind} tools": [{"name": f"tool{number}", "description": text} for number in range(2_000)]
+        for kind, text in words.items()
+    } | {"one tool": [{"name": "tool", "description": text_of(size - 128)}]}
 
 
 def _shapes(size: int) -> dict[str, bytes]:

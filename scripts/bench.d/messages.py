@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from figures import load_text
 
+from agentfence.core.answers import server_message
 from agentfence.core.constraints.effort import Effort
 from agentfence.core.constraints.interface import Circumstances
 from agentfence.core.effects import Forward, Record
@@ -19,6 +20,8 @@ from agentfence.core.session import Conversation, Session, Transport
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+    from agentfence.core.effects import Effects
 
 POLICY = {
     "version": "1",
@@ -88,8 +91,13 @@ class Bench:
 
     def judge(self, body: bytes) -> bool:
         """Bytes in, effects out and the event's line made; whether the message goes on."""
-        circumstances = Circumstances(1_700_000_000.0, None, Effort())
-        effects = self.gate.client_message(body, self.conversation, circumstances)
+        return self._carry_out(self.gate.client_message(body, self.conversation, _circumstances()))
+
+    def answer(self, body: bytes) -> bool:
+        """The same for what the server sends."""
+        return self._carry_out(server_message(self.gate, body, self.conversation, _circumstances()))
+
+    def _carry_out(self, effects: Effects) -> bool:
         for effect in effects:
             if isinstance(effect, Record):
                 _, self.chain = self.chain.seal(effect.event)
@@ -99,3 +107,7 @@ class Bench:
         """End the calls that wait, so that the same ids may come again."""
         for id_ in ids:
             self.conversation.from_client.end(id_)
+
+
+def _circumstances() -> Circumstances:
+    return Circumstances(1_700_000_000.0, None, Effort())

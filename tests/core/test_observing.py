@@ -13,7 +13,8 @@ from agentfence.core.constraints.interface import Circumstances
 from agentfence.core.effects import Forward, Record
 from agentfence.core.engine import Engine
 from agentfence.core.errors import UsageError
-from agentfence.core.known_tools import KnownTool, KnownTools, digest_of
+from agentfence.core.known_tools import MOST_TOOLS, KnownTool, KnownTools, digest_of
+from agentfence.core.observing import _MOST_NOTES
 from agentfence.core.pins import Lock, Pin, PinState, pin_of, read_lock, write_lock
 from agentfence.core.session import Conversation, Session, Transport
 
@@ -58,6 +59,14 @@ class Agent:
         ]
         (forward,) = [effect for effect in back if isinstance(effect, Forward)]
         return notes, json.loads(forward.body)["result"]
+
+    def codes(self, method: str, params: Any) -> list[str]:
+        """The reason codes of the events that a request makes."""
+        talk = Conversation(self.session, Transport.HTTP, None)
+        talk.origin = "http://127.0.0.1:1"
+        message = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+        effects = self.gate.client_message(json.dumps(message).encode(), talk, Circumstances(NOW), ())
+        return [str(effect.event["reason_code"]) for effect in effects if isinstance(effect, Record)]
 
     def list(self, *tools: Any, **where: Any) -> tuple[list[str], list[str]]:
         """The notes on a list, and the names that the agent sees."""
@@ -133,12 +142,23 @@ def doubling(count: int) -> dict[str, Any]:
         {"properties": {"a": {"$dynamicRef": "#x"}}},
         {"required": "a"},
         doubling(40),
-        [],
-        None,
-        {"description": "x" * 70_000, "type": "object"},
     ],
 )
-def test_schema_that_cannot_be_used_is_noted_once_and_holds_nothing(schema: Any) -> None:
+def test_schema_that_cannot_be_used_is_noted_with_the_first_call_and_holds_nothing(schema: Any) -> None:
+    agent = Agent(VALIDATED)
+    tool = {"name": "read", "inputSchema": schema}
+    call = "tools/call", {"name": "read", "arguments": {"path": 1}}
+
+    assert agent.list(tool) == ([], ["read"])
+    assert [agent.codes(*call) for _ in range(2)] == [
+        ["schema_unusable", "default_decision"],
+        ["default_decision"],
+    ]
+    assert agent.list(tool) == ([], ["read"])
+
+
+@pytest.mark.parametrize("schema", [[], None, {"description": "x" * 70_000}, {"description": "x" * 33_000}])
+def test_what_is_no_schema_is_noted_with_the_list_and_holds_nothing(schema: Any) -> None:
     agent = Agent(VALIDATED)
     tool = {"name": "read", "inputSchema": schema}
 
@@ -286,3 +306,57 @@ def test_what_is_kept_of_tools_is_bounded() -> None:
     assert tools.find("a", "0") is None
     assert tools.find("a", "2999") is not None
     assert sum(tools.find("a", str(number)) is not None for number in range(3_000)) == 419
+
+
+def test_tools_that_may_be_other_than_pinned_are_refused_when_too_many_were_named() -> None:
+    """A server could name a changed tool, and then so many that what it said of that is forgotten."""
+    agent = Agent(ALLOW + "pins: require\n", Lock({"http://127.0.0.1:1": {"read": pin_of(READ)}}))
+    agent.list({**READ, "description": "changed"})
+    assert agent.call("read", path="a") == "tool_changed"
+
+    agent.list(*({"name": f"tool {number}"} for number in range(MOST_TOOLS)))
+
+    assert agent.call("read", path="a") == "tool_changed"
+    agent.list(READ)
+    assert agent.call("read", path="a") == ""
+
+
+def test_the_same_of_servers() -> None:
+    agent = Agent(ALLOW + "pins: require\n", Lock({"http://127.0.0.1:1": {"read": pin_of(READ)}}))
+    agent.list({**READ, "description": "changed"})
+    for number in range(2, 300):
+        agent.list(READ, origin=f"http://127.0.0.1:{number}")
+
+    assert agent.call("read", path="a") == "tool_changed"
+    agent.list({"name": "other"})
+    assert agent.call("read", path="a") == "tool_changed"
+
+
+@pytest.mark.parametrize(
+    ("tools", "passes"),
+    [
+        ([{"name": f"tool {number}"} for number in range(MOST_TOOLS)], True),
+        ([{"name": f"tool {number}"} for number in range(MOST_TOOLS + 1)], False),
+        ([{"name": "a", "description": "x" * 4_000_000}], True),
+        ([{"name": "a", "description": "x" * 4_200_000}], False),
+    ],
+)
+def test_a_page_of_tools_has_a_limit(tools: list[Any], passes: bool) -> None:
+    gate, talk = make_gate(ALLOW), Conversation(Session("agent", is_identified=True), Transport.STDIO, None)
+    gate.client_message(b'{"jsonrpc":"2.0","id":1,"method":"tools/list"}', talk, Circumstances(NOW))
+    answer = json.dumps({"jsonrpc": "2.0", "id": 1, "result": {"tools": tools}}).encode()
+
+    *records, forward = server_message(gate, answer, talk, Circumstances(NOW))
+
+    assert isinstance(forward, Forward)
+    assert (forward.body == answer) is passes
+    if not passes:
+        assert json.loads(forward.body)["error"]["code"] == -32003
+        assert [record.event["reason_code"] for record in records] == ["answer_refused"]  # type: ignore[union-attr]
+
+
+def test_few_notes_are_made_of_one_list_and_others_with_the_next() -> None:
+    agent = Agent(ALLOW)
+    tools = [{"name": f"tool {number}", "description": "a\u200bb"} for number in range(_MOST_NOTES + 10)]
+
+    assert [len(agent.list(*tools)[0]) for _ in range(3)] == [_MOST_NOTES, 10, 0]

@@ -392,3 +392,37 @@ def test_a_long_call_before_anything_came_back_is_own_as_far_as_it_is_kept() -> 
     rules.remember(memory, "web/fetch", text)
     assert rules.find(memory, {"text": text[:30_000]}) is None
     assert rules.find(memory, {"text": text[-30_000:]}) is not None
+
+
+def large_results() -> dict[str, Any]:
+    """Of each way to be large, with the secret in it."""
+    words = " ".join(f"number {number}" for number in range(20_000))
+    return {
+        "one text": [SECRET, words],
+        "encoded": base64.b64encode(f"{words} {SECRET}".encode()).decode(),
+        "many texts": [f"text {number}" for number in range(20_000)] + [SECRET],
+        "many keys": {f"key {number}": 1 for number in range(20_000)} | {SECRET: 1},
+    }
+
+
+@pytest.mark.parametrize("kind", large_results())
+def test_a_large_result_is_remembered_later_but_before_the_next_call(kind: str) -> None:
+    rules, memory = remembered()
+    rules.remember(memory, "web/fetch", large_results()[kind])
+    assert memory.is_behind
+
+    assert rules.find(memory, {"a": SECRET}) == "argument `a` is derived from what `web/fetch` returned"
+    assert not memory.is_behind
+
+
+def test_calls_count_as_derived_when_a_result_could_not_be_remembered(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    rules, memory = remembered()
+    rules.remember(memory, "web/fetch", large_results()["one text"])
+    with monkeypatch.context() as broken:
+        broken.setattr("agentfence.core.taint.essence", lambda _: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            memory.catch_up()
+
+    assert rules.find(memory, {"a": "b"}) == "not all that tools returned could be remembered"

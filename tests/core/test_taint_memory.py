@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import tracemalloc
-from typing import TYPE_CHECKING
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agentfence.core import taint_memory
 from agentfence.core.taint_memory import TaintMemory
-
-if TYPE_CHECKING:
-    import pytest
 
 LENGTH = 4
 SHINGLES = st.lists(st.text(max_size=5).map(hash), min_size=1, max_size=50)
@@ -85,3 +82,61 @@ def test_sources_beyond_what_can_be_told_apart_have_one_name():
 
     assert memory.source_of([0], LENGTH) == "tool 0"
     assert memory.source_of([299 << 33], LENGTH) == "several tools"
+
+
+def test_what_waits_is_found_as_if_it_had_not_waited() -> None:
+    memory, pieces = TaintMemory(), [[hash((number, at)) for at in range(100)] for number in range(5)]
+    memory.remember_later("large", iter(pieces))
+    memory.remember("small", [7 << 32, *pieces[0][:1]])
+    assert memory.is_behind
+    assert not memory.is_empty
+
+    memory.catch_up(150)
+
+    assert memory.is_behind
+    assert [memory.source_of([piece[-1]], LENGTH) for piece in pieces] == ["large"] * 5
+    assert not memory.is_behind
+    assert memory.source_of(pieces[0][:1], LENGTH) == "small"
+    assert memory.source_of([7 << 32], LENGTH) == "small"
+
+
+def test_few_results_wait() -> None:
+    memory = TaintMemory()
+    for number in range(20):
+        memory.remember_later("tool", iter(([number << 33 | 1],)))
+
+        assert len(memory._waiting) <= taint_memory._MOST_WAITING
+
+
+def test_what_is_forgotten_for_a_result_that_waited_is_told_with_the_next(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("agentfence.core.taint_memory._FOREIGN_SIZES", (16,))
+    memory = TaintMemory()
+
+    told = [memory.remember_later("tool", iter(([hash(str(number)) for number in range(100)],)))]
+    memory.catch_up()
+    told += [memory.remember("tool", [1]), memory.remember("tool", [1])]
+
+    assert told == [False, True, False]
+
+
+def test_a_result_that_cannot_be_remembered_is_not_taken_for_none() -> None:
+    def broken():
+        yield [1]
+        raise MemoryError
+
+    memory = TaintMemory()
+    memory.remember_later("tool", broken())
+
+    with pytest.raises(MemoryError):
+        memory.catch_up()
+    assert memory.has_failed
+
+
+def test_what_an_agent_that_is_forgotten_has_waiting_goes_too() -> None:
+    memory = TaintMemory()
+    memory.remember_later("tool", iter(([1],)))
+
+    memory.forget()
+
+    assert not memory.is_behind
+    assert memory.source_of([1], LENGTH) is None

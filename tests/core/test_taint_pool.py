@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from agentfence.core.taint_pool import TaintPool
+from agentfence.core.taint_pool import _MOST_BEHIND, TaintPool
 
 if TYPE_CHECKING:
     from agentfence.core.taint_memory import TaintMemory
@@ -75,3 +75,17 @@ def test_a_memory_that_nobody_holds_takes_no_room() -> None:
     second.remember("web/fetch", [7])
 
     assert knows(second, 7)
+
+
+def test_few_agents_have_results_waiting() -> None:
+    pool = TaintPool()
+    memories = [pool.memory_for(f"agent {number}") for number in range(3 * _MOST_BEHIND)]
+    for memory in memories:
+        memory.remember_later("tool", iter(([7],)))
+
+    assert [memory.is_behind for memory in memories] == [True] * _MOST_BEHIND + [False] * 2 * _MOST_BEHIND
+
+    memories[0].catch_up()
+    memories[-1].remember_later("tool", iter(([7],)))
+
+    assert memories[-1].is_behind

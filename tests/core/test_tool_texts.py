@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
-from agentfence.core.tool_texts import oddities_of_texts
+from agentfence.core.tool_texts import _MOST_CHARACTERS, ToolTexts
 
 CASES: list[dict[str, Any]] = yaml.safe_load(
     (Path(__file__).parents[1] / "cases" / "tool_texts" / "descriptions.yaml").read_text()
@@ -23,10 +23,20 @@ def test_odd_descriptions_are_noted_and_plain_ones_are_not(case: dict[str, Any])
         "inputSchema": case.get("schema", {}),
     }
 
-    assert [code for code, _ in oddities_of_texts(tool)] == case["codes"]
+    assert [code for code, _ in ToolTexts().oddities(tool)] == case["codes"]
 
 
 def test_long_descriptions_cost_little():
     """What would take the square of the length in a careless expression."""
     for text in ("ignore " * 100_000, "do not " * 100_000, "read " * 100_000, "\n \t" * 100_000):
-        assert len([*oddities_of_texts({"name": "a", "description": text})]) <= 1
+        assert len([*ToolTexts().oddities({"name": "a", "description": text})]) <= 1
+
+
+def test_what_is_behind_all_that_people_might_read_is_odd():
+    texts, definition = ToolTexts(), {"name": "a", "description": "reads " * (_MOST_CHARACTERS // 12)}
+
+    assert [[code for code, _ in texts.oddities(definition)] for _ in range(3)] == [
+        [],
+        ["tool_text_hidden"],
+        ["tool_text_hidden"],
+    ]

@@ -29,8 +29,13 @@ taint: {enabled: true, on_tainted_argument: deny, sinks: [public/write_file]}
 """
 
 
+MUCH = " ".join(f"number {number}" for number in range(40_000))
+"""More than is remembered at once."""
+
+
+@pytest.mark.parametrize("around", ["", MUCH], ids=["short", "long"])
 @pytest.mark.parametrize("launch", LAUNCHES)
-def test_confused_deputy_of_the_github_issue_is_stopped(launch: Launch, tmp_path: Path) -> None:
+def test_confused_deputy_of_the_github_issue_is_stopped(launch: Launch, around: str, tmp_path: Path) -> None:
     """An issue of a public project has the agent copy a private file into that project.
 
     https://invariantlabs.ai/blog/mcp-github-vulnerability; answers come as SSE by one way in, as JSON by the other.
@@ -40,7 +45,9 @@ def test_confused_deputy_of_the_github_issue_is_stopped(launch: Launch, tmp_path
         start_http_server("ts1", json_answers=is_json) as private,
         start_http_server("py2", json_answers=is_json) as public,
     ):
-        run_client("ts1", [call("write_file", path="salaries.md", content=SALARIES)], http=private.url)
+        run_client(
+            "ts1", [call("write_file", path="salaries.md", content=SALARIES + around)], http=private.url
+        )
         run_client("ts1", [call("write_file", path="issues/7", content=ISSUE)], http=public.url)
         seeded = len(public.calls)
         with start_proxy(tmp_path, launch=launch, policy=TAINTED % (private.url, public.url)) as proxy:
@@ -56,7 +63,7 @@ def test_confused_deputy_of_the_github_issue_is_stopped(launch: Launch, tmp_path
                 honest = at_public.do(call("write_file", path="README.md", content="# Library\nVersion 2."))
             events = proxy.events
 
-        assert (issue.text, file.text) == (ISSUE, SALARIES)
+        assert (issue.text, file.text) == (ISSUE, SALARIES + around)
         assert leaked.error is not None
         assert "is derived from what `private/read_file` returned" in leaked.error.message
         assert honest.text == "wrote README.md"
@@ -69,10 +76,11 @@ def test_confused_deputy_of_the_github_issue_is_stopped(launch: Launch, tmp_path
     assert "lisbon" not in json.dumps([leaked.error.message, events]).casefold()
 
 
-def test_copies_are_held_back_by_the_relay(tmp_path: Path) -> None:
+@pytest.mark.parametrize("around", ["", MUCH], ids=["short", "long"])
+def test_copies_are_held_back_by_the_relay(around: str, tmp_path: Path) -> None:
     folder = tmp_path / "files"
     folder.mkdir()
-    (folder / "salaries.md").write_text(SALARIES)
+    (folder / "salaries.md").write_text(SALARIES + around)
     policy = (
         'version: "1"\ndefaults: {decision: allow}\n'
         "taint: {enabled: true, on_tainted_argument: deny, sinks: [write_file]}\n"
@@ -86,7 +94,7 @@ def test_copies_are_held_back_by_the_relay(tmp_path: Path) -> None:
     command = relay(tmp_path, *filesystem_server(folder), policy=policy)
     read, leaked, honest = run_client("py2", steps, stdio=script_of(tmp_path, command))
 
-    assert read.text == SALARIES
+    assert read.text == SALARIES + around
     assert leaked.error is not None
     assert "`content` is derived from what `read_text_file` returned" in leaked.error.message
     assert honest.ok

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from agentfence.cli.terminal import Paint
 from agentfence.core.pin_changes import ChangeKind
-from agentfence.core.tool_texts import oddities_of_texts
+from agentfence.core.tool_texts import ToolTexts
 from agentfence.core.visible import visible
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def _lines(change: ToolChange, pin: Pin | None, paint: Paint) -> Iterator[str]:
     if change.kind is ChangeKind.CHANGED and not change.parts:
         yield "    only the digests are known, and they differ"
     definition = None if pin is None else pin.definition
-    for code, text in oddities_of_texts(definition) if isinstance(definition, dict) else ():
+    for code, text in ToolTexts().oddities(definition) if isinstance(definition, dict) else ():
         yield paint(f"    ! {text} ({code})", "red")
 
 

@@ -125,12 +125,14 @@ def refuse_answer(
 ) -> Effects:
     """End the calls that an answer belongs to which is not passed on; `body` may be its two ends."""
     calls = _calls_answered(body, conversation)
+    return _refuse(gate, calls, conversation, circumstances.time, problem)
+
+
+def _refuse(
+    gate: Gate, calls: Sequence[CallInFlight], conversation: Conversation, time: float, problem: str
+) -> Effects:
     call_id = calls[0].call_id if calls else gate.next_call_id()
-    text, code, time = (
-        f"the server's message was not passed on: {problem}",
-        "answer_refused",
-        circumstances.time,
-    )
+    text, code = f"the server's message was not passed on: {problem}", "answer_refused"
     event = gate.events.refused(conversation, time, call_id, code, text, to_client=True)
     answers: list[Forward] = []
     for call in calls:
@@ -167,6 +169,10 @@ def _response(gate: Gate, response: Response, arrival: Arrival) -> Effects:
     if call.stage is Stage.CANCELLED:
         conversation.end(call)
         return (Drop(),)  # nobody waits for it any more
+    is_list = tool_lists.is_list(call.method, response)
+    problem = tool_lists.problem_with_lists([response] if is_list else [], len(arrival.body))
+    if problem is not None:
+        return _refuse(gate, (call,), conversation, arrival.circumstances.time, problem)
     notes = observe_answer(gate, conversation, call, response, arrival.circumstances.time)
     nested = nested_requests(response)
     if nested:
@@ -174,7 +180,7 @@ def _response(gate: Gate, response: Response, arrival: Arrival) -> Effects:
         return (*notes, *_settle(gate, members, arrival, HeldAnswer(call, response)))
     conversation.end(call)
     learn_answer(conversation, call, response, from_server=False)
-    shown = _shown_list(gate, response, arrival) if tool_lists.is_list(call.method, response) else None
+    shown = _shown_list(gate, response, arrival) if is_list else None
     passed = _pass(arrival) if shown is None else (Forward(shown),)
     return (*notes, _answered(gate, call, response, arrival), *passed)
 
@@ -308,6 +314,10 @@ def _batch(gate: Gate, entries: Sequence[Json], arrival: Arrival) -> Effects:
             raise _violation("a request is answered twice, or by requests, inside a batch")
         answered[str(call.id)] = call, message, place
     lists: dict[int, bytes] = {}
+    listed = [message for call, message, _ in answered.values() if tool_lists.is_list(call.method, message)]
+    problem = tool_lists.problem_with_lists(listed, len(arrival.body))
+    if problem is not None:
+        raise _violation(problem)
     for call, response, place in answered.values():
         notes += observe_answer(gate, conversation, call, response, time)
         conversation.end(call)

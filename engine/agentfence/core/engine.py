@@ -25,12 +25,13 @@ from agentfence.core.values import replace
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from agentfence.core.constraints.interface import Arguments, Circumstances, Constraint, Failure, Json
+    from agentfence.core.constraints.interface import Arguments, Circumstances, Failure, Json
     from agentfence.core.method_rules import FindTask
     from agentfence.core.pins import Lock
     from agentfence.core.policy.model import Forbid, Policy, RateLimit
     from agentfence.core.session import Session
     from agentfence.core.taint import TaintRules
+    from agentfence.core.tool_schemas import OwnSchema
 
 
 _MOST_REMEMBERED = 4_096
@@ -211,6 +212,8 @@ class Engine:
         """Give the refusal of a tool that is not what people have agreed to; None when it is."""
         known = session.tools.find(call.known_as, call.tool)
         state = self.lock.state(call.known_as, call.tool, None if known is None else known.digest)
+        if known is None and state is PinState.HOLDS and session.tools.has_forgotten(call.known_as):
+            state = PinState.FORGOTTEN
         tell(f"pins: the tool is {state}")
         if state is PinState.HOLDS:
             return None
@@ -248,7 +251,7 @@ def _exceeded(rule: Rule, rate: RateLimit, session: Session, time: float, tell: 
     return _of_rule(rule, Verdict.DENY, "rate_exceeded", reason, wait)
 
 
-def _unfit(arguments: Constraint, call: Call, circumstances: Circumstances, tell: Trace) -> Failure | None:
+def _unfit(arguments: OwnSchema, call: Call, circumstances: Circumstances, tell: Trace) -> Failure | None:
     """Give where the arguments do not fit the tool's own schema, which was seen."""
     failure = arguments.check(call.arguments, circumstances)
     tell("the tool's own schema: " + ("holds" if failure is None else f"fails: {failure.reason}"))

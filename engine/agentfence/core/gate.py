@@ -13,7 +13,7 @@ Invariants
 
 from __future__ import annotations
 
-from itertools import count
+from itertools import chain, count
 from typing import TYPE_CHECKING
 
 from agentfence.core import outcomes, refusals
@@ -26,6 +26,7 @@ from agentfence.core.gate_settings import OnUnparsed
 from agentfence.core.jsonrpc import Request, error_answer
 from agentfence.core.judging import judge
 from agentfence.core.message_revision import header_refusal, revision_of
+from agentfence.core.observing import observe_call
 from agentfence.core.pending import Arrival, Judged, Pending
 from agentfence.core.policy.model import Verdict
 from agentfence.core.refusals import Refusal
@@ -173,7 +174,7 @@ class Gate:
         pending = Pending(
             (member,), arrival.body, conversation, revision, circumstances, policy_digest=digest
         )
-        return outcomes.settle(self, pending, circumstances.time)
+        return self._settle(pending)
 
     def _batch(self, batch: Batch, arrival: Arrival) -> Effects:
         conversation, circumstances = arrival.conversation, arrival.circumstances
@@ -196,7 +197,15 @@ class Gate:
             is_batch=True,
             policy_digest=digest,
         )
-        return outcomes.settle(self, pending, circumstances.time)
+        return self._settle(pending)
+
+    def _settle(self, pending: Pending) -> Effects:
+        effects = outcomes.settle(self, pending, pending.circumstances.time)
+        if not self.engine.policy.validate_arguments:
+            return effects
+        conversation, time = pending.conversation, pending.circumstances.time
+        notes = (observe_call(self, conversation, member, time) for member in pending.members)
+        return (*chain.from_iterable(notes), *effects)
 
     def _unparsed(self, unparsed: Unparsed, arrival: Arrival) -> Effects:
         conversation, circumstances = arrival.conversation, arrival.circumstances

@@ -8,16 +8,17 @@ from __future__ import annotations
 import json
 from collections import OrderedDict
 from hashlib import sha256
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from agentfence.core.values import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from agentfence.core.constraints.interface import Constraint, Json
+    from agentfence.core.constraints.interface import Json
+    from agentfence.core.tool_schemas import OwnSchema
 
-_MOST_TOOLS = 2_000
+MOST_TOOLS: Final = 2_000
 """Of one server."""
 _MOST_SERVERS = 200
 _LARGEST_SCHEMA = 65_536
@@ -34,30 +35,38 @@ class KnownTool:
     """Its `inputSchema`; None for one that is not there or too large."""
     size: int
     """Of the schema as JSON, in characters."""
-    arguments: Constraint | None = None
-    """What holds calls to the schema, where that is wanted and the schema can be used."""
+    arguments: OwnSchema | None = None
+    """What holds calls to the schema, where that is wanted."""
 
 
 class KnownTools:
     """The tools of the servers of one agent."""
 
-    __slots__ = ("_servers",)
+    __slots__ = ("_has_forgotten", "_servers")
 
     def __init__(self) -> None:
         self._servers: OrderedDict[str, _Tools] = OrderedDict()
+        self._has_forgotten = False
 
     def find(self, peer: str, name: str) -> KnownTool | None:
         """Give a server's tool; None when no list has named it."""
         tools = self._servers.get(peer)
         return None if tools is None else tools.by_name.get(name)
 
+    def has_forgotten(self, peer: str) -> bool:
+        """Whether a list may have named tools of a server that are not known any more."""
+        tools = self._servers.get(peer)
+        return self._has_forgotten if tools is None else tools.has_forgotten
+
     def learn(self, peer: str, name: str, tool: KnownTool) -> None:
         """Keep what a server says of its tool now."""
         tools = self._servers.get(peer)
         if tools is None:
             tools = self._servers[peer] = _Tools()
+            tools.has_forgotten = self._has_forgotten
             if len(self._servers) > _MOST_SERVERS:
                 self._servers.popitem(last=False)
+                self._has_forgotten = True
         tools.put(name, tool)
 
     def other_peers_with(self, peer: str, name: str) -> list[str]:
@@ -66,18 +75,20 @@ class KnownTools:
 
 
 class _Tools:
-    __slots__ = ("by_name", "size")
+    __slots__ = ("by_name", "has_forgotten", "size")
 
     def __init__(self) -> None:
         self.by_name: OrderedDict[str, KnownTool] = OrderedDict()
         self.size = 0
+        self.has_forgotten = False
 
     def put(self, name: str, tool: KnownTool) -> None:
         self._forget(self.by_name.pop(name, None))
         self.by_name[name] = tool
         self.size += tool.size
-        while len(self.by_name) > _MOST_TOOLS or self.size > _MOST_CHARACTERS:
+        while len(self.by_name) > MOST_TOOLS or self.size > _MOST_CHARACTERS:
             self._forget(self.by_name.popitem(last=False)[1])
+            self.has_forgotten = True
 
     def _forget(self, tool: KnownTool | None) -> None:
         if tool is not None:

@@ -6,27 +6,29 @@ people cannot see, and one name on two servers.
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from agentfence.core import tool_lists
-from agentfence.core.constraints.interface import SpecError
 from agentfence.core.decision import quoted
 from agentfence.core.effects import Record
 from agentfence.core.events import tool_of
+from agentfence.core.jsonrpc import Notification, Request
 from agentfence.core.known_tools import KnownTool, digest_of, listed_tools, read_tool
 from agentfence.core.pins import PIN_TEXTS, PinState
 from agentfence.core.policy.model import Pins
-from agentfence.core.tool_schemas import arguments_constraint
-from agentfence.core.tool_texts import oddities_of_texts
+from agentfence.core.tool_schemas import OwnSchema
+from agentfence.core.tool_texts import ToolTexts
 from agentfence.core.values import replace
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from agentfence.core.calls_in_flight import CallInFlight
     from agentfence.core.constraints.interface import Json
     from agentfence.core.gate import Gate
-    from agentfence.core.jsonrpc import Notification, Request, Response
+    from agentfence.core.jsonrpc import Response
+    from agentfence.core.pending import Judged
     from agentfence.core.session import Conversation
 
 _LONGEST_SOURCE = 256
@@ -39,6 +41,11 @@ _WITHOUT_FOREIGN_TEXT = frozenset(
 )
 """Requests whose results describe the server: what agents call tools by would all be foreign."""
 _PIN_CODES = frozenset(code for code, _ in PIN_TEXTS.values())
+_UNUSABLE = "schema_unusable", "has a schema that calls cannot be held to"
+_LARGEST_SCHEMA = 32_768
+"""In characters, that calls are held to: to compile it holds up everything else."""
+_MOST_NOTES = 500
+"""On one list; others are told with the next."""
 _TASK_STATE = "notifications/tasks"
 
 
@@ -109,6 +116,7 @@ def _observe_tools(
 ) -> Iterator[Record]:
     """Keep what a list says of each tool, and tell what is odd about it."""
     known_before, seen = conversation.session.tools, set[str]()
+    texts, noted = ToolTexts(), 0
     for name, descriptor in listed_tools(result):
         before = known_before.find(conversation.peer, name)
         tool, notes = read_tool(descriptor), list[tuple[str, str]]()
@@ -116,35 +124,57 @@ def _observe_tools(
             # Only one of two can be called, and nobody knows which: it is neither of them.
             tool = KnownTool(digest_of([before.digest, tool.digest]), None, 0)
         elif gate.engine.policy.validate_arguments:
-            tool = _with_constraint(tool, before, notes)
+            tool = _with_schema(tool, before, notes)
         seen.add(name)
         known_before.learn(conversation.peer, name, tool)
-        notes += _oddities(gate, conversation, name, descriptor, tool, before)
-        for code, text in notes:
-            what = "pin" if code in _PIN_CODES else code
-            if conversation.session.noted.is_new(what, conversation.peer, name, tool.digest):
-                text = f"tool {quoted(name)} {text}"
-                event = gate.events.noted(
-                    conversation, time, call_id, code, text, tool=name, digest=tool.digest
-                )
-                yield Record(event)
+        notes += _oddities(gate, conversation, name, tool, before)
+        notes += texts.oddities(descriptor)
+        told = _noted(gate, conversation, call_id, (name, tool), notes, time)
+        for record in islice(told, _MOST_NOTES - noted):
+            noted += 1
+            yield record
 
 
-def _with_constraint(tool: KnownTool, before: KnownTool | None, notes: list[tuple[str, str]]) -> KnownTool:
+def _with_schema(tool: KnownTool, before: KnownTool | None, notes: list[tuple[str, str]]) -> KnownTool:
     if before is not None and before.digest == tool.digest:
         return before
-    try:
-        return replace(tool, arguments=arguments_constraint(tool.schema))
-    except SpecError:
-        notes.append(("schema_unusable", "has a schema that calls cannot be held to"))
+    if tool.schema is None or tool.size > _LARGEST_SCHEMA:
+        notes.append(_UNUSABLE)
         return tool
+    return replace(tool, arguments=OwnSchema(tool.schema))
+
+
+def observe_call(gate: Gate, conversation: Conversation, member: Judged, time: float) -> Iterator[Record]:
+    """Tell of a tool's schema that turned out to hold nothing when a call came."""
+    name = tool_of(member.message) if isinstance(member.message, Request | Notification) else None
+    tool = None if name is None else conversation.session.tools.find(conversation.peer, name)
+    if tool is not None and tool.arguments is not None and tool.arguments.is_unusable:
+        yield from _noted(gate, conversation, member.call_id, (name or "", tool), [_UNUSABLE], time)
+
+
+def _noted(
+    gate: Gate,
+    conversation: Conversation,
+    call_id: str,
+    named: tuple[str, KnownTool],
+    notes: Iterable[tuple[str, str]],
+    time: float,
+) -> Iterator[Record]:
+    """Give the events of what is odd about a tool, once for each definition."""
+    name, tool = named
+    for code, text in notes:
+        what = "pin" if code in _PIN_CODES else code
+        if conversation.session.noted.is_new(what, conversation.peer, name, tool.digest):
+            told = f"tool {quoted(name)} {text}"
+            yield Record(
+                gate.events.noted(conversation, time, call_id, code, told, tool=name, digest=tool.digest)
+            )
 
 
 def _oddities(
     gate: Gate,
     conversation: Conversation,
     name: str,
-    descriptor: dict[str, Json],
     tool: KnownTool,
     before: KnownTool | None,
 ) -> Iterator[tuple[str, str]]:
@@ -154,7 +184,6 @@ def _oddities(
             state = PinState.CHANGED
         if state is not PinState.HOLDS:
             yield PIN_TEXTS[state]
-    yield from oddities_of_texts(descriptor)
     others = conversation.session.tools.other_peers_with(conversation.peer, name)
     if others:
         shown = ", ".join(quoted(other) for other in others[:3])

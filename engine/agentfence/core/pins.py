@@ -31,12 +31,14 @@ class PinState(StrEnum):
     HOLDS = "pinned"
     UNKNOWN = "not pinned"
     CHANGED = "not what is pinned"
+    FORGOTTEN = "one of more than are kept"
 
 
 PIN_TEXTS = MappingProxyType(
     {
         PinState.UNKNOWN: ("tool_unpinned", "is not in the lock file, so nobody has looked at it"),
         PinState.CHANGED: ("tool_changed", "is no longer described as it was when it was pinned"),
+        PinState.FORGOTTEN: ("tool_changed", "may have changed, as its server named more than are kept"),
     }
 )
 """Reason code and reason of what does not hold."""

@@ -8,7 +8,7 @@ Invariant: a reason names the argument and the source, never a word of the text.
 from __future__ import annotations
 
 import re
-from itertools import islice
+from itertools import chain, islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from agentfence.core.common_texts import COMMON_TEXTS
@@ -17,7 +17,7 @@ from agentfence.core.constraints.fields import EVERYTHING, parse_selector
 from agentfence.core.constraints.globs import compile_glob
 from agentfence.core.decision import quoted
 from agentfence.core.result_texts import texts_of_value
-from agentfence.core.taint_memory import shingles_of
+from agentfence.core.taint_memory import pieces_of, shingles_of
 from agentfence.core.taint_text import essence, readings
 
 if TYPE_CHECKING:
@@ -30,6 +30,10 @@ if TYPE_CHECKING:
 
 _MOST_CHARACTERS = 1 << 20
 """Of one result, its end: more than that would push out its own beginning anyway, at great cost."""
+_MOST_AT_ONCE = 1 << 16
+"""Characters of a result that does not have to wait until there is time for it."""
+_OF_A_TEXT = 64
+"""Characters that cost as much as a text or a key does by itself."""
 _PLAIN_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,39}")
 
 
@@ -77,17 +81,26 @@ class TaintRules:
         if memory.is_empty:
             memory.own(self._common)
         values, keys = texts_of_value(value)
-        shingles: list[int] = []
         together = "\n".join(values)
-        for text in (together[-_MOST_CHARACTERS:], *keys):
+        pieces = self._pieces(together[-_MOST_CHARACTERS:], values, keys)
+        if len(together) + _OF_A_TEXT * (len(values) + len(keys)) > _MOST_AT_ONCE:
+            has_forgotten = memory.remember_later(source, pieces)
+        else:
+            has_forgotten = memory.remember(source, [*chain.from_iterable(pieces)])
+        return has_forgotten or len(together) > _MOST_CHARACTERS
+
+    def _pieces(self, together: str, values: list[str], keys: list[str]) -> Iterator[list[int]]:
+        """Give the shingles of all that came back, some at a time."""
+        for text in (together, *keys):
             for reading in readings(text):
-                shingles += shingles_of(essence(reading), self._length)
+                yield from pieces_of(essence(reading), self._length)
         for text in values:
-            shingles += self._short(text)
-        return memory.remember(source, shingles) or len(together) > _MOST_CHARACTERS
+            yield self._short(text)
 
     def find(self, memory: TaintMemory, arguments: Arguments, effort: Effort | None = None) -> str | None:
         """Give a sentence on the argument that was copied; None, and keep them as own, when none was."""
+        if memory.has_failed:
+            return "not all that tools returned could be remembered"
         leaves = [leaf for leaf in _leaves(arguments) if not self._is_ignored(leaf.keys)]
         names = dict.fromkeys(key for leaf in leaves for key in leaf.keys if len(key) >= self._length)
         texts = ["\n".join(leaf.text for leaf in leaves if leaf.text), *names]

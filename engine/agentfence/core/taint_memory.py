@@ -7,6 +7,7 @@ however much is remembered.
 Invariants
 - What an agent says is its own only if nothing in it had come back before: a copy never becomes own.
 - Nothing grows without bound; the oldest goes first. A session that uses all of it takes some 13 MiB.
+- What waits to be remembered is remembered before anything is looked for.
 """
 
 from __future__ import annotations
@@ -14,10 +15,10 @@ from __future__ import annotations
 from array import array
 from collections import deque
 from itertools import chain
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
 _FOREIGN_SIZES = (1 << 12, 1 << 16, 1 << 20)
 _OWN_SIZES = (1 << 12, 1 << 16, 1 << 18)
@@ -25,6 +26,10 @@ _OWN_SIZES = (1 << 12, 1 << 16, 1 << 18)
 _LEAST_NEW = 4
 """Characters that a copied run must have besides the agent's own words: what follows those may be alike."""
 _MOST_NAMES = 255
+_MOST_WAITING = 2
+"""Results of one agent."""
+AT_ONCE: Final = 1 << 15
+"""Shingles that are remembered without holding anything up."""
 _FINGERPRINT = 0xFFFF_FFFF
 _OTHERS = "several tools"
 
@@ -124,14 +129,31 @@ class _Shingles:
 class TaintMemory:
     """What one agent got, across all servers, and what it said."""
 
-    __slots__ = ("__weakref__", "_foreign", "_grown", "_own", "_was_pushed_out")
+    __slots__ = (
+        "__weakref__",
+        "_foreign",
+        "_grown",
+        "_may_wait",
+        "_own",
+        "_waiting",
+        "_was_pushed_out",
+        "has_failed",
+    )
 
-    def __init__(self, grown: Callable[[TaintMemory], None] | None = None) -> None:
-        """Take what is told when it takes up more than before."""
+    def __init__(
+        self,
+        grown: Callable[[TaintMemory], None] | None = None,
+        may_wait: Callable[[TaintMemory], bool] | None = None,
+    ) -> None:
+        """Take what is told when it takes up more than before, and who says whether a result may wait."""
         self._foreign = _Shingles(_FOREIGN_SIZES)
         self._own = _Shingles(_OWN_SIZES)
         self._grown = grown
+        self._may_wait = may_wait
+        self._waiting: deque[tuple[str, Iterator[Sequence[int]]]] = deque()
         self._was_pushed_out = False
+        self.has_failed = False
+        """Whether something came back that could not be remembered."""
 
     @property
     def places(self) -> int:
@@ -142,17 +164,53 @@ class TaintMemory:
         """Forget everything, own words too, as others need the room."""
         self._foreign = _Shingles(_FOREIGN_SIZES)
         self._own = _Shingles(_OWN_SIZES)
+        self._waiting.clear()
         self._was_pushed_out = True
 
     @property
     def is_empty(self) -> bool:
         """Whether nothing came back yet."""
-        return self._foreign.is_empty
+        return self._foreign.is_empty and not self._waiting
+
+    @property
+    def is_behind(self) -> bool:
+        """Whether something that came back waits: `catch_up` before the agent's next message is judged."""
+        return bool(self._waiting)
 
     def remember(self, source: str, shingles: Sequence[int]) -> bool:
         """Keep what came back; whether something older was forgotten for it."""
+        if self._waiting:
+            return self.remember_later(source, iter((shingles,)))
         has_forgotten, self._was_pushed_out = self._was_pushed_out, False
         return self._add(self._foreign, source, shingles) or has_forgotten
+
+    def remember_later(self, source: str, pieces: Iterator[Sequence[int]]) -> bool:
+        """Have a large result wait, or another one behind that; whether something older was forgotten.
+
+        What is forgotten for this one is told of with the next.
+        """
+        has_forgotten, self._was_pushed_out = self._was_pushed_out, False
+        may_wait = len(self._waiting) < _MOST_WAITING and (self._may_wait is None or self._may_wait(self))
+        self._waiting.append((source, pieces))
+        if not may_wait:
+            self.catch_up()
+        return has_forgotten
+
+    def catch_up(self, most: int | None = None) -> None:
+        """Keep what waits, `most` shingles of it or a few more; None: all."""
+        done = 0
+        while self._waiting and (most is None or done < most):
+            source, pieces = self._waiting[0]
+            try:
+                piece = next(pieces, None)
+            except Exception:
+                self.has_failed = True
+                raise
+            if piece is None:
+                self._waiting.popleft()
+            elif self._add(self._foreign, source, piece):
+                self._was_pushed_out = True
+            done += len(piece or ()) + 1
 
     def own(self, shingles: Sequence[int]) -> None:
         """Keep what the agent said of itself, once nothing in it was found to have come back."""
@@ -167,6 +225,8 @@ class TaintMemory:
 
     def source_of(self, shingles: Sequence[int], length: int) -> str | None:
         """Give whence a run in a text came, by the text's shingles in order; None when it is not foreign."""
+        if self._waiting:
+            self.catch_up()
         found = self._foreign.find(shingles) if shingles else None
         if not found:
             return None
@@ -185,6 +245,12 @@ class TaintMemory:
 def shingles_of(text: str, length: int) -> list[int]:
     """Give the hash of each run of `length` characters, in order."""
     return [hash(text[start : start + length]) for start in range(len(text) - length + 1)]
+
+
+def pieces_of(text: str, length: int) -> Iterator[list[int]]:
+    """Give the same, some at a time."""
+    for start in range(0, len(text) - length + 1, AT_ONCE):
+        yield shingles_of(text[start : start + AT_ONCE + length - 1], length)
 
 
 def _characters(positions: Iterable[int], length: int) -> set[int]:

@@ -9,14 +9,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from agentfence.core.jsonrpc import result_answer
+from agentfence.core.known_tools import MOST_TOOLS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from agentfence.core.constraints.interface import Json
     from agentfence.core.jsonrpc import Response
 
 METHOD = "tools/list"
+_MOST_BYTES = 4_194_304
 
 
 def is_list(method: str, response: Response) -> bool:
@@ -26,6 +28,22 @@ def is_list(method: str, response: Response) -> bool:
         return method == METHOD and not response.is_error
     tools = result.get("tools")
     return isinstance(tools, list) and all(isinstance(tool, dict) and "name" in tool for tool in tools)
+
+
+def problem_with_lists(lists: Sequence[Response], size: int) -> str | None:
+    """Give why lists of tools, in an answer of `size` bytes, are not passed on; None when they are.
+
+    More than is kept of a server could not be held to what was seen, and looking at all of it would hold up
+    everything else.
+    """
+    if lists and (size > _MOST_BYTES or sum(map(_length, lists)) > MOST_TOOLS):
+        return f"a page of tools has at most {MOST_TOOLS} of them and {_MOST_BYTES} bytes"
+    return None
+
+
+def _length(response: Response) -> int:
+    tools = response.result.get("tools") if isinstance(response.result, dict) else None
+    return len(tools) if isinstance(tools, list) else 0
 
 
 def without_denied(response: Response, is_denied: Callable[[dict[str, Json]], bool]) -> bytes | None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from agentfence.core.constraints.interface import SpecError
 
 if TYPE_CHECKING:
-    from agentfence.core.constraints.interface import Constraint, Json
+    from agentfence.core.constraints.interface import Arguments, Circumstances, Constraint, Failure, Json
 
 _NO_NOTES = frozenset(
     {
@@ -31,6 +31,31 @@ _SINGLE = frozenset(
     }
 )
 _DRAFT_4_LIMITS = (("exclusiveMinimum", "minimum"), ("exclusiveMaximum", "maximum"))
+
+
+class OwnSchema:
+    """What holds calls of a tool to its own schema, once one comes: to compile one takes milliseconds.
+
+    A schema that cannot be used holds nothing.
+    """
+
+    __slots__ = ("_constraint", "_schema", "is_unusable")
+
+    def __init__(self, schema: Json) -> None:
+        """Take the schema as it was seen."""
+        self._schema = schema
+        self._constraint: Constraint | None = None
+        self.is_unusable = False
+        """Whether a call came, and it turned out so."""
+
+    def check(self, arguments: Arguments, circumstances: Circumstances) -> Failure | None:
+        """Give where the arguments do not fit."""
+        if self._constraint is None and not self.is_unusable:
+            try:
+                self._constraint = arguments_constraint(self._schema)
+            except SpecError:
+                self.is_unusable = True
+        return None if self._constraint is None else self._constraint.check(arguments, circumstances)
 
 
 def arguments_constraint(schema: Json) -> Constraint:

@@ -35,6 +35,7 @@ from agentfence.core.http.traffic import Free, Refused, Watched, unlisted_refusa
 from agentfence.core.http_sessions import HttpSessions, SessionKey
 from agentfence.core.jsonrpc import error_answer, parse_json
 from agentfence.core.policy.model import Unlisted
+from agentfence.core.taint_memory import AT_ONCE
 from agentfence.core.values import replace
 from agentfence.mitm.exchange import Exchange, Exchanges, Stage
 from agentfence.mitm.heads import AnswerHeads
@@ -58,6 +59,7 @@ if TYPE_CHECKING:
     from agentfence.core.effects import Effect
     from agentfence.core.http.message import HttpRequest
     from agentfence.core.http.traffic import Sorter
+    from agentfence.core.taint_memory import TaintMemory
     from agentfence.fence import Fence
     from agentfence.mitm.heads import AnswerHead
     from agentfence.mitm.streams import Piecewise
@@ -209,7 +211,19 @@ class AnswerSide:
         began = time.perf_counter_ns()
         effects = server_message(self.fence.gate, body, exchange.conversation, self.fence.circumstances())
         recorded = self.fence.record(effects, began, exchange.note)
+        memory = exchange.conversation.session.taint
+        if memory.is_behind:
+            create_task(self.catch_up(memory), name="what came back is remembered", keep_ref=True)
         return self._forwarded(recorded, exchange)
+
+    async def catch_up(self, memory: TaintMemory) -> None:
+        """Have all that came back to an agent remembered, while others have their turns."""
+        try:
+            while memory.is_behind:
+                memory.catch_up(AT_ONCE)
+                await asyncio.sleep(0)
+        except Exception as error:  # noqa: BLE001 - the agent's calls are held to be derived from then on
+            self.fence.report_failure(error)
 
     def _forwarded(self, effects: list[Effect], exchange: Exchange) -> bytes | None:
         bodies: list[bytes] = []

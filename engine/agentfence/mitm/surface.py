@@ -196,6 +196,8 @@ class Surface(AnswerSide):
             self._send_on(flow, exchange)
 
     async def _verdict(self, flow: http.HTTPFlow, exchange: Exchange) -> http.Response | None:
+        if self.fence.gate.engine.taint is not None:
+            await self.catch_up(self._agents.session_of(sender_of(flow)).taint)
         while flow.intercepted:  # the UI's own filter holds it: judge what the person lets through
             await asyncio.sleep(0.1)
         body, agent = flow.request.raw_content, sender_of(flow)

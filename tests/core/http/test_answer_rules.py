@@ -78,6 +78,16 @@ def test_an_error_answer_that_unpacks_to_too_much_is_judged():
     assert passes_unread(400, packed(bytes(9 * 1024 * 1024))) is False
 
 
+def test_a_very_large_error_answer_is_judged():
+    assert passes_unread(400, b" " * 8_388_608) is True
+    assert passes_unread(400, b" " * 8_388_609) is False
+
+
+def test_a_very_large_event_is_judged_whatever_its_name():
+    assert may_be_message(b"log", b"a" * 8_388_608) is False
+    assert may_be_message(b"log", b"a" * 8_388_609) is True
+
+
 @pytest.mark.parametrize(
     ("declared", "body"),
     [

@@ -16,6 +16,7 @@ from backports import zstd
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from agentfence.core.http.answer_rules import passes_unread
 from agentfence.core.http.detection import prefix_shows_message, shows_jsonrpc
 from agentfence.core.revisions import METHODS
 
@@ -118,6 +119,31 @@ def test_telemetry_that_unpacks_to_much_is_nothing():
     telemetry = b'{"resourceSpans":[' + b'{"method":"GET"},' * 600_000 + b"{}]}"
 
     assert not shows_jsonrpc(gzip.compress(telemetry), coded("gzip"), mcp_only=True)
+
+
+MANY = b",".join(b'"k%d":1' % number for number in range(110_000))
+"""More members than any message may have."""
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        (b"{" + MANY + b"}", False),
+        (b"{" + MANY + b',"jsonrpc":"2.0","id":1,"method":"tools/call"}', True),
+        (b"{" + MANY + b',"\\u006asonrpc":"2.0","id":1,"method":"tools/call"}', True),
+        (b'{"jsonrpc":"2.0","method":"tools/call",' + MANY + b"}", True),
+        (b'{"a":"' + b":" * 110_000 + b'","jsonrpc":"2.0","id":1,"method":"tools/call"}', True),
+        (b'{"a":"' + b":" * 110_000 + b'"}', False),
+    ],
+)
+def test_a_message_is_found_among_more_than_is_read(body, expected):
+    assert shows_jsonrpc(body, JSON, mcp_only=True) is expected
+    assert prefix_shows_message(body) is expected
+    assert passes_unread(400, body) is False
+
+
+def test_telemetry_with_more_than_is_read_is_nothing():
+    assert not prefix_shows_message(b'{"spans":[' + b'{"method":"GET"},' * 110_000)
 
 
 @pytest.mark.parametrize(

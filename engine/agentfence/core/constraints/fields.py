@@ -23,7 +23,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple, overload
+from typing import TYPE_CHECKING, Final, NamedTuple, overload
 
 from agentfence.core.constraints.folding import fold_text
 from agentfence.core.constraints.interface import Failure, SpecError
@@ -268,6 +268,9 @@ def _readings(names: Sequence[str], joints: Sequence[bool]) -> Iterator[tuple[st
             yield (".".join(names[:count]), *rest)
 
 
+_TEXT: Final = {str}
+
+
 def _follow(
     value: Json, keys: tuple[str, ...], path: str, found: list[Found], *, whole: bool = False
 ) -> None:
@@ -279,6 +282,8 @@ def _follow(
         match value:
             case None:
                 pass
+            case list() if is_end and not whole and set(map(type, value)) == _TEXT:  # by far the usual list
+                found += [Found(f"{path}[{index}]", text) for index, text in enumerate(value)]
             case list() if not (whole and is_end):
                 elements = [(element, depth, f"{path}[{index}]") for index, element in enumerate(value)]
                 waiting += reversed(elements)

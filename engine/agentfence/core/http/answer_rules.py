@@ -31,6 +31,8 @@ _WITHOUT_BODY = frozenset({204, 304})
 _ACCEPTED = 202
 _FIRST_ERROR = 400
 _MAX_CODINGS = 3
+_MAX_UNREAD = 8_388_608
+"""Bytes of what need not be a message: to look through more of it would hold up everything else."""
 
 PAST_THE_FENCE = ("alt-svc",)
 """Headers of answers that lead a client to another host or to QUIC, out of reach; drop them."""
@@ -96,7 +98,9 @@ def type_as_judged(headers: Headers) -> str | None:
 
 def may_be_message(name: bytes, data: bytes) -> bool:
     """Whether some client takes an event for a message; there are some that trim its name, or ignore it."""
-    return bool(data.strip()) if name == b"message" else shows_jsonrpc(data, (), mcp_only=False)
+    if name == b"message" or len(data) > _MAX_UNREAD:
+        return bool(data.strip())
+    return shows_jsonrpc(data, (), mcp_only=False)
 
 
 def decode_answer(body: bytes, headers: Headers, limit: int) -> bytes:
@@ -119,7 +123,7 @@ def decode_answer(body: bytes, headers: Headers, limit: int) -> bytes:
 
 def passes_unread(status: int, body: bytes, headers: Headers = ()) -> bool:
     """Whether an answer is an error's that holds no `result` in any reading, and so passes unchanged."""
-    if status < _FIRST_ERROR:
+    if status < _FIRST_ERROR or len(body) > _MAX_UNREAD:
         return False
     bodies, _ = plain_bodies(body, headers)
     return not any(

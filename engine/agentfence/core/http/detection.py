@@ -29,6 +29,7 @@ _MAX_CHARSETS = 2
 _BLANKS = "\0\ufeff \t\r\n"
 _PREFIX_KEYS = frozenset({"jsonrpc", "id", "method", "params"})
 _ESCAPE = re.compile(r"\\u([0-9a-f]{4})")
+_JSONRPC_KEY = re.compile(r'"jsonrpc[\0 ]*"\s*:')
 _MESSAGE_KEY = re.compile(r'"(?:jsonrpc|method)[\0 ]*"\s*:')
 
 _EVERYBODYS_PING = "ping"
@@ -68,7 +69,8 @@ def shows_jsonrpc(body: bytes, headers: Headers, *, mcp_only: bool) -> bool:
 def prefix_shows_message(prefix: bytes, headers: Headers = ()) -> bool:
     """Whether the beginning of a body that is too long to judge is a message's.
 
-    It is when a key at its top folds to jsonrpc, id, method or params, and when it is blank.
+    It is when a key at its top folds to jsonrpc, id, method or params, and when it is blank; where it has too
+    many keys for that, when it has jsonrpc anywhere.
     """
     charsets = declared_charsets(headers)
     if len(charsets) > _MAX_CHARSETS:
@@ -79,6 +81,8 @@ def prefix_shows_message(prefix: bytes, headers: Headers = ()) -> bool:
 
 
 def _begins_as_message(top: TopLevel, text: str) -> bool:
+    if top.is_too_much:
+        return _JSONRPC_KEY.search(_unescaped(text)) is not None  # `method` stands in telemetry too
     return not _PREFIX_KEYS.isdisjoint(top.keys) or not text.strip(_BLANKS)
 
 

@@ -19,6 +19,8 @@ from agentfence.core.values import field, slotted
 
 _MAX_CONTAINERS = 400_000
 """Reading more would take memory; a legal message has a quarter of them."""
+_MAX_MEMBERS = 100_000
+"""Reading more would hold up everything else, and no legal message has them."""
 _MAX_STEPS = 10_000
 """How far a broken text is followed."""
 _BLANKS = re.compile(r"[\s,\ufeff\x00]*")
@@ -35,6 +37,8 @@ class TopLevel:
     """Folded keys with their values; what is cut off is None."""
     is_complete: bool = False
     """Whether a whole JSON value was read."""
+    is_too_much: bool = False
+    """Whether it was not looked at, as it has more than any legal message."""
 
     @property
     def keys(self) -> set[str]:
@@ -44,8 +48,8 @@ class TopLevel:
 
 def read_top_level(text: str) -> TopLevel:
     """Give the members of every object at the top of `text`, as far as they can be read."""
-    if text.count("[") + text.count("{") > _MAX_CONTAINERS:
-        return TopLevel()
+    if text.count("[") + text.count("{") > _MAX_CONTAINERS or text.count(":") > _MAX_MEMBERS:
+        return TopLevel(is_too_much=True)
     try:
         value = jiter.from_json(text.encode(), catch_duplicate_keys=True, cache_mode="keys")
     except ValueError:
