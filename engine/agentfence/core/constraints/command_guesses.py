@@ -62,6 +62,8 @@ class Guesses:
 def find_guesses(name: str, words: Sequence[Word], inputs: Sequence[Word]) -> Guesses | None:
     """Give what a program may run; None for the many that are known to run nothing."""
     texts = [word.text for word in words]
+    if " " in name:  # `tmux new "rm x"`
+        return Guesses((" ".join([name, *texts]),))
     plain = _without_version("", name)
     if plain in INTERPRETERS:
         code = [*texts, *(word.text for word in inputs)]

@@ -25,8 +25,10 @@ from agentfence.core.constraints.command_guesses import find_guesses, is_interpr
 from agentfence.core.constraints.command_launching import (
     Launched,
     find_launched,
+    find_placeholder,
     program_name,
     variable_script,
+    with_more_words,
     without_global_options,
 )
 from agentfence.core.constraints.command_rewording import reword
@@ -301,7 +303,8 @@ class CommandRules:
 def _begins(words: Sequence[str], position: int, command: Sequence[str]) -> bool:
     """Whether a command stands at a position among words, or at the end of the one that is there."""
     written = command[:-1] if command[-1] == "{}" else command  # which `xargs` adds
-    is_there = bool(written) and words[position : position + len(written)] == tuple(written)
+    behind = words[position : position + len(command)]
+    is_there = behind in (tuple(command), tuple(written))
     return is_there or words[position].endswith(" ".join(command))
 
 
@@ -361,6 +364,7 @@ def _follow(
         raise UnreadableError("too many programs that run programs")
     launched = launched or Launched()
     launched.scripts += settings
+    launched.inside += with_more_words(settings)
     inner = [
         SimpleCommand(words, launched.assigns, command.inputs, command.is_piped, values=command.values)
         for words in launched.commands
@@ -388,8 +392,9 @@ def _guess(followed: Command, command: SimpleCommand, depth: int, denied: Denied
     words, inputs = command.words, command.inputs
     if depth >= _MAX_LAUNCHES or not any(denied.may_hold(word.text) for word in (*words, *inputs)):
         return followed
-    guesses = find_guesses(program_name(words[0].text), words[1:], inputs) if words else None
-    if guesses is None:
+    first = words[0].text if words else ""
+    guesses = find_guesses(first if " " in first else program_name(first), words[1:], inputs)
+    if guesses is None or not words:
         return followed
     texts = [text for text in guesses.texts if denied.may_hold(text)]
     if len(texts) > _MAX_GUESSES:
@@ -425,8 +430,18 @@ def _walk_guesses(commands: Iterable[Command]) -> Iterator[Command]:
 
 
 def _hide_program(commands: Iterable[Command]) -> bool:
-    programs = (command.words[0] for command in _walk(commands) if command.words)
-    return any(not program.is_known or _holds_cmd_variable(program.text) for program in programs)
+    return any(_hides_program(command) for command in _walk(commands) if command.words)
+
+
+def _hides_program(command: Command) -> bool:
+    program = command.words[0]
+    if not program.is_known or _holds_cmd_variable(program.text):
+        return True
+    # `xargs env` runs what it reads.
+    placeholder = find_placeholder(command.words) if command.launched else ""
+    return placeholder != "" and any(
+        placeholder in each.words[0].text for each in _walk(command.launched) if each.words
+    )
 
 
 def _windows_spellings(line: str) -> Iterator[str]:

@@ -128,6 +128,8 @@ def runs_no_words(name: str, words: Sequence[str]) -> bool:
     """Whether a program of this name runs none of the words that it is given, or only as the tables say."""
     if name in _HARMLESS or name in INSIDE_AT_ONCE or _is_cmdlet(name):
         return True
-    told = INSIDE[name].subcommands.keys() if name in INSIDE else ()
+    told = (
+        {*INSIDE[name].subcommands, "run"} if name in INSIDE else ()
+    )  # `npm run` runs what the project names
     is_known = name in INSIDE or name in _WITH_SUBCOMMANDS
     return is_known and not any(word in _RUNS_THE_REST and word not in told for word in words[:_SUBCOMMANDS])

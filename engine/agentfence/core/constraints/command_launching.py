@@ -26,10 +26,11 @@ from agentfence.core.constraints.shell_words import UnreadableError, Word
 from agentfence.core.values import field, slotted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 _PROGRAM_SUFFIXES = (".exe", ".cmd", ".bat", ".com")
 _FOUND = Word("{}")
+_MOST_SETTINGS = 32
 _STANDARD_INPUT = frozenset(["-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"])
 
 
@@ -87,7 +88,10 @@ _is_prompt = re.compile("PS[0-4]|R?PROMPT[0-9]?").fullmatch
 _has_substitution = re.compile(r"\$\(|`").search
 _match_cmd_switches = re.compile(r"(?:[/-]+[a-z](?::\w+)?)*?[/-]+[ckr]", re.IGNORECASE).match
 _find_transport = re.compile(r"(?:\A|[.=])ext::").search
+_is_list = re.compile(r":::\+?|::::\+?").fullmatch
+_is_plain_script = re.compile(r"[\w./:@%+=, -]*[\w./:@%+=,-]").fullmatch
 _is_plain_name = re.compile(r"[\w-]+").fullmatch
+_match_alias = re.compile(r"(?:-c)?alias\.([\w-]+)=(.+)", re.IGNORECASE | re.DOTALL).fullmatch
 _is_bundle = re.compile("[A-Za-z]+").fullmatch
 
 
@@ -134,7 +138,9 @@ def find_launched(
     launched = _find_outside(name, words[1:], inputs, is_piped=is_piped)
     if name in OPTION_SCRIPTS:
         launched = launched or Launched()
-        launched.scripts += _find_option_scripts(name, words[1:])
+        scripts = _find_option_scripts(name, words[1:])
+        launched.scripts += scripts
+        launched.inside += with_more_words(scripts)
         launched.is_unseen = launched.is_unseen or (
             name == "su" and (is_piped or bool(inputs)) and not launched.scripts
         )
@@ -142,6 +148,11 @@ def find_launched(
         launched = launched or Launched()
         launched.inside += inside
     return launched
+
+
+def with_more_words(scripts: Iterable[str]) -> list[tuple[Word, ...]]:
+    """Give the plain ones as commands that get words behind their own, as an editor gets a file."""
+    return [(*map(Word, script.split()), _FOUND) for script in scripts if _is_plain_script(script)]
 
 
 def _find_outside(
@@ -184,20 +195,44 @@ def _launch_operands(name: str, words: Sequence[Word], inputs: Sequence[Word], *
         return Launched()  # it only says where the program is
     if command and command[0].text.startswith("-"):
         raise UnreadableError(HIDDEN)
+    scripts = [variable_script(word.text) for word in words[start:first]]
+    if name == "parallel":
+        command, lines, is_unseen = _split_at_lists(command, is_piped=is_piped)
+        scripts += lines
+    else:
+        is_shell = not command and name in _STARTS_SHELL
+        scripts += map(known_text, inputs if is_shell else ())
+        is_unseen = is_shell and is_piped
     if command and name in _ADDS_WORDS:
         replaced = _find_replaced(words[:start])
-        if (replaced or "{}") in command[0].text:
+        if (replaced or _FOUND.text) in command[0].text:
             raise UnreadableError(HIDDEN)
         command += () if replaced else (_FOUND,)
-    is_shell = not command and name in _STARTS_SHELL
-    scripts = [variable_script(word.text) for word in words[start:first]]
-    scripts += map(known_text, inputs if is_shell else ())
     return Launched(
         commands=[command] if command else [],
         scripts=list(filter(None, scripts)),
         assigns=first > start,
-        is_unseen=is_piped and not command and (is_shell or name == "parallel"),
+        is_unseen=is_unseen,
     )
+
+
+def _split_at_lists(words: tuple[Word, ...], *, is_piped: bool) -> tuple[tuple[Word, ...], list[str], bool]:
+    """Give the command of `parallel COMMAND ::: WORD`; or its lines, and whether it reads more."""
+    texts = [word.text for word in words]
+    lists = [position for position, text in enumerate(texts) if _is_list(text)]
+    if not lists:
+        return words, [], is_piped and not words
+    lines = [known_text(word) for word in words[lists[0] + 1 :] if not _is_list(word.text)]
+    is_read = lists[0] == 0 and any("::::" in texts[position] for position in lists)
+    return words[: lists[0]], [] if lists[0] else lines, is_read
+
+
+def find_placeholder(words: Sequence[Word]) -> str:
+    """Give what stands in a command for what its program reads or finds; empty for other programs."""
+    name = program_name(words[0].text)
+    if name in _ADDS_WORDS:
+        return _find_replaced(words[1 : 1 + PREFIXES[name].skip(words[1:])]) or _FOUND.text
+    return _FOUND.text if _OTHERS.get(name) is _launch_found else ""
 
 
 def _find_replaced(words: Sequence[Word]) -> str:
@@ -240,9 +275,7 @@ def _launch_sourced(words: Sequence[Word], inputs: Sequence[Word], *, is_piped: 
 
 def _launch_aliases(words: Sequence[Word]) -> Launched:
     scripts = [known_text(word).partition("=")[2] for word in words]
-    # `alias x=rm; x -r y` adds words.
-    inside = [(*map(Word, script.split()), _FOUND) for script in scripts if script]
-    return Launched(scripts=scripts, inside=inside)
+    return Launched(scripts=scripts, inside=with_more_words(scripts))
 
 
 def _launch_trap(words: Sequence[Word]) -> Launched:
@@ -273,9 +306,9 @@ def _launch_viewed(words: Sequence[Word]) -> Launched:
     return Launched(scripts=[known_text(word).partition("!")[2] for word in given if "!" in word.text])
 
 
-def _launch_terminal(words: Sequence[Word]) -> Launched:
+def _launch_terminal(words: Sequence[Word], options: Sequence[str] = ("-e", "-x", "--")) -> Launched:
     for position, word in enumerate(words):
-        if word.text in ("-e", "-x", "--"):
+        if word.text in options:
             return Launched(commands=[tuple(words[position + 1 :])] if words[position + 1 :] else [])
     return Launched()
 
@@ -395,7 +428,20 @@ def _launch_git(words: Sequence[Word]) -> Launched:
             launched.scripts += [text[2:]] if text[2:] else []
     if "config" in texts:
         launched.scripts += _find_kept_settings(texts[texts.index("config") + 1 :])
+    if len(launched.scripts) > _MOST_SETTINGS:
+        raise UnreadableError(HIDDEN)
+    launched.inside += [*with_more_words(launched.scripts), *_find_aliased(words)]
     return launched
+
+
+def _find_aliased(words: Sequence[Word]) -> Iterator[tuple[Word, ...]]:
+    """Give `git push --force` for `git -c alias.p=push p --force`."""
+    texts = [word.text for word in words]
+    for alias in filter(None, map(_match_alias, texts)):
+        name, value = alias.groups()
+        if name in texts:
+            program = value[1:] if value.startswith("!") else f"git {value}"
+            yield (*map(Word, program.split()), *words[texts.index(name) + 1 :])
 
 
 def _find_kept_settings(texts: Sequence[str]) -> list[str]:
@@ -466,6 +512,7 @@ _OTHERS: Mapping[str, Callable[[Sequence[Word]], Launched]] = {
     "fd": _launch_found,
     "fdfind": _launch_found,
     "git": _launch_git,
+    "nix": lambda words: _launch_terminal(words, ("-c", "--command")),
     "cmd": _launch_cmd,
     "powershell": _launch_powershell,
     "pwsh": _launch_powershell,

@@ -1,9 +1,10 @@
 """What a shell may make of the words that it puts together, as far as the line itself says it.
 
-    f=--force; git push $f     git push --force
-    git push ${x:---force}     git push --force, as a variable that is not set
-    git push --fo${x}rce       the same
-    git push {--force,origin}  git push --force origin
+    f=--force; git push $f              git push --force
+    a=(--force x); git push "${a[@]}"   git push --force x
+    git push ${x:---force}              git push --force, as a variable that is not set
+    git push --fo${x}rce                the same
+    git push {--force,origin}           git push --force origin
 
 For deny lists alone: what is given here is looked at beside the words as they are written.
 """
@@ -24,7 +25,8 @@ _MOST_VALUES = 8
 _MOST_WORDS = 1_000
 _MOST_ALTERNATIVES = 64
 _EXPANSION = re.compile(
-    r"\$(?:\{(?P<braced>\w+|[@*])(?P<default>:?[-=+][^{}$`]*)?\}|(?P<plain>[A-Za-z_]\w*|[0-9@*]))", re.ASCII
+    r"\$(?:\{(?P<braced>\w+|[@*])(?:\[[\w@*]+\])?(?P<default>:?[-=+][^{}$`]*)?\}|(?P<plain>[A-Za-z_]\w*|[0-9@*]))",
+    re.ASCII,
 )
 _ALTERNATIVES = re.compile(r"\{([^{},]*(?:,[^{},]*)+)\}")
 

@@ -368,13 +368,16 @@ class _Reader(LineReader):
         if not _match_assignment(self.text, start, self.position):
             return False
         if self.text.startswith("=(", self.position - 1):
+            name = self.text[start : self.position]
+            values: list[str] = []
             self.position += 1
             self.skip_lines()
             while not self.text.startswith(")", self.position):
                 if self.text.startswith("[", self.position):
                     self.check_subscript()
-                self.read_required_word()
+                values.append(self.read_required_word().text)
                 self.skip_lines()
+            self.script.set_value(name + " ".join(values))
             self.position += 1
             if self.text[self.position : self.position + 1] not in _WORD_ENDS:
                 raise UnreadableError("a word that goes on behind a list of values")
