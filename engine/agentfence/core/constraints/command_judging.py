@@ -53,7 +53,7 @@ _MAX_LAUNCHES = 8
 _MAX_GUESSES = 200
 _MAX_REWORDED = 4_000
 _TOO_LONG = f"has more than {_MAX_LENGTH} characters"
-_UNKNOWN_PROGRAM = "names a program that the shell puts together first"
+_UNKNOWN_PROGRAM = "runs a program that is not written out: it is put together first, or read"
 _UNSEEN = "has a shell run what another command writes, which cannot be seen"
 _OPERATORS = frozenset(["|", "|&", "||", "&", "&&", ";", ";;", "(", ")", "\n"])
 # What starts another command, or sends output elsewhere, where a server joins a list into a line.
