@@ -218,8 +218,8 @@ class CommandRules:
         self, script: Script, read: ReadScript, *, is_guess: bool = False
     ) -> list[Command] | str:
         """Give the commands with all that they run; or, as a text, what of that cannot be seen."""
-        most_values = max(map(len, script.values.values()), default=0)
-        if self.denied and len(script.commands) * most_values > _MAX_REWORDED:
+        most_values = max(map(len, script.values.values()), default=0) if script.values else 0
+        if len(script.commands) * most_values > _MAX_REWORDED and self.denied:
             return "more commands and values of variables than can be looked through"
         try:
             return [_follow(each, read, 0, self.denied, is_guess=is_guess) for each in script.commands]
@@ -358,7 +358,7 @@ def _follow(
     is_likely = not is_guess or (bool(command.words) and is_interpreter(command.words[0].text))
     if launched is None and denied and is_likely:  # a guess of a guess would be any text
         followed = _guess(followed, command, depth, denied)
-    if launched is None and not settings:
+    if not settings and (launched is None or launched.is_nothing()):
         return followed
     if depth >= _MAX_LAUNCHES:
         raise UnreadableError("too many programs that run programs")

@@ -48,6 +48,10 @@ class Launched:
     is_unseen: bool = False
     """True when a shell reads what another command writes."""
 
+    def is_nothing(self) -> bool:
+        """Whether the command runs nothing but itself."""
+        return not (self.commands or self.scripts or self.inside or self.assigns or self.is_unseen)
+
 
 _SETS_VARIABLES = frozenset(["env", "sudo", "doas", "cross-env"])
 _STARTS_SHELL = frozenset(["sudo", "doas", "pkexec", "chroot", "unshare", "nsenter", "wsl", "fakeroot"])
@@ -68,6 +72,12 @@ _GIT = options(
 )
 _LOADER = options("", "list verify library-path= preload= argv0= inhibit-cache audit= inhibit-rpath=")
 _WATCH = options("bcdegtwxn:", "beep color differences errexit chgexit no-title exec interval=")
+
+_SIGNS = {
+    program: next(sign for sign in ("--", "-", "/", "") if all(name.startswith(sign) for name in names))
+    for program, names in OPTION_SCRIPTS.items()
+}
+"""What all options of a program begin with that hold a command; nothing where they begin differently."""
 
 _is_short_option = re.compile(r"-[^-]").match
 _is_joined = re.compile(r"-[a-zA-Z0-9]{2,6}").fullmatch
@@ -138,9 +148,9 @@ def find_launched(
     launched = _find_outside(name, words[1:], inputs, is_piped=is_piped)
     if name in OPTION_SCRIPTS:
         launched = launched or Launched()
-        scripts = _find_option_scripts(name, words[1:])
-        launched.scripts += scripts
-        launched.inside += with_more_words(scripts)
+        if scripts := _find_option_scripts(name, words[1:]):
+            launched.scripts += scripts
+            launched.inside += with_more_words(scripts)
         launched.is_unseen = launched.is_unseen or (
             name == "su" and (is_piped or bool(inputs)) and not launched.scripts
         )
@@ -333,10 +343,10 @@ def _find_option_scripts(program: str, words: Sequence[Word]) -> list[str]:
     """Give what options like `su -c SCRIPT` and `tar --to-command=PROGRAM` hold."""
     words = _without_bundle(words) if program == "tar" else words
     names = OPTION_SCRIPTS[program]
-    signs = ("-", "/") if not names[0].endswith(("=", ":")) else ""
+    sign = _SIGNS[program]
     scripts: list[str] = []
     for position, word in enumerate(words):
-        for name in names if word.text.startswith(signs) else ():
+        for name in names if word.text.startswith(sign) else ():
             value = _option_value(name, word.text, words[position + 1 : position + 2], program)
             if value is not None:
                 scripts.append(known_text(value).removeprefix("exec="))
@@ -430,7 +440,8 @@ def _launch_git(words: Sequence[Word]) -> Launched:
         launched.scripts += _find_kept_settings(texts[texts.index("config") + 1 :])
     if len(launched.scripts) > _MOST_SETTINGS:
         raise UnreadableError(HIDDEN)
-    launched.inside += [*with_more_words(launched.scripts), *_find_aliased(words)]
+    if launched.scripts:
+        launched.inside += [*with_more_words(launched.scripts), *_find_aliased(words)]
     return launched
 
 

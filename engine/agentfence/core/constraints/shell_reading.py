@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import re
 from itertools import pairwise
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from agentfence.core.constraints.shell_lines import LineReader
@@ -45,6 +46,7 @@ _match_arithmetic_term = re.compile(r"[()]|[\w\s$+*/%<>=!&|^~?:,.\[\]-]++", re.A
 
 
 _MAX_COMMANDS = 2000
+_NO_VALUES: Mapping[str, Sequence[str]] = MappingProxyType({})
 _CONTINUE = frozenset(["if", "then", "elif", "else", "fi", "while", "until", "do", "done", "{", "}", "!"])
 """Reserved words behind which a command can begin."""
 _DECLARING = frozenset(["export", "declare", "local", "readonly", "typeset"])
@@ -67,7 +69,7 @@ class SimpleCommand:
     """The variables that it sets, as `NAME=VALUE`, where the values are known."""
     redirections: Sequence[str] = ()
     """Its redirections, as `> FILE`."""
-    values: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    values: Mapping[str, Sequence[str]] = _NO_VALUES
     """What the script sets variables to, as far as it is written out; known when the whole text is read."""
 
 
