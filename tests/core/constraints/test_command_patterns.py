@@ -108,9 +108,9 @@ def test_wildcards_take_time_linear_in_the_command():
     ],
 )
 def test_denied_text_is_matched_across_words(pattern, text, expected):
-    assert expected == any(glob.matches(text) for glob in compile_denied(pattern, original=False))
+    assert expected == any(glob.matches(text) for glob in compile_denied([pattern], original=False).patterns)
 
 
 def test_malformed_denied_pattern_is_an_error():
     with pytest.raises(ValueError):
-        compile_denied("cat [a", original=False)
+        compile_denied(["cat [a"], original=False)

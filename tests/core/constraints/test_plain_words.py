@@ -135,6 +135,7 @@ def test_a_pipeline_is_its_commands(line):
         ("(ls)", "a group"),
         ("ls \\", "a backslash"),
         ("ls #", "a comment"),
+        ('ls "a #1 (b)\\."', "a backslash"),
         ('ls "!"', "a negation or history reference"),
         ("ls a^b", "a character that cmd.exe reads"),
         ("X=1 ls", "an assignment"),

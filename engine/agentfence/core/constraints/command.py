@@ -23,9 +23,8 @@ from agentfence.core.values import frozen
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from agentfence.core.constraints.command_patterns import AllowedCommands
+    from agentfence.core.constraints.command_patterns import AllowedCommands, DeniedCommands
     from agentfence.core.constraints.fields import Selector
-    from agentfence.core.constraints.globs import Glob
     from agentfence.core.constraints.interface import Arguments, BuildContext, Circumstances, Json
 
 _OPERATORS = ";|&()`$\n"
@@ -186,7 +185,9 @@ def build(spec: Mapping[str, Any], context: BuildContext) -> CommandConstraint:
         syntax=Syntax(spec.get("syntax", default)),
         allowed=_build_allowed(spec["allow"]) if "allow" in spec else None,
         executables=None if executables is None else frozenset(executables),
-        denied=_build_denied(spec.get("deny_patterns", ()), original=context.original),
+        denied=_build_denied(spec["deny_patterns"], original=context.original)
+        if "deny_patterns" in spec
+        else None,
         is_posix=spec.get("shell") == "posix",
     )
     return CommandConstraint(
@@ -205,14 +206,12 @@ def _build_allowed(entries: Iterable[str]) -> AllowedCommands:
         raise SpecError(("allow", position), reason) from None
 
 
-def _build_denied(patterns: Iterable[str], *, original: bool) -> tuple[Glob, ...]:
-    denied: list[Glob] = []
-    for position, pattern in enumerate(patterns):
-        try:
-            denied += compile_denied(pattern, original=original)
-        except ValueError as error:
-            raise SpecError(("deny_patterns", position), str(error)) from None
-    return tuple(denied)
+def _build_denied(patterns: Sequence[str], *, original: bool) -> DeniedCommands:
+    try:
+        return compile_denied(patterns, original=original)
+    except ValueError as error:
+        position, reason = error.args
+        raise SpecError(("deny_patterns", position), reason) from None
 
 
 def _elements(values: Iterable[Json]) -> Iterator[Json]:

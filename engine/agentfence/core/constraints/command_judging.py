@@ -15,18 +15,23 @@ A line is read (`plain_words` or `shell_reading`), each command in it is followe
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from enum import StrEnum
 from itertools import pairwise
 from shlex import quote
 from typing import TYPE_CHECKING
 
+from agentfence.core.constraints.command_guesses import find_guesses, is_interpreter
 from agentfence.core.constraints.command_launching import (
     Launched,
     find_launched,
+    find_placeholder,
     program_name,
     variable_script,
+    with_more_words,
     without_global_options,
 )
+from agentfence.core.constraints.command_rewording import reword
 from agentfence.core.constraints.folding import fold_text
 from agentfence.core.constraints.plain_words import UNSAFE_CHARACTER, read_plain_commands
 from agentfence.core.constraints.shell_reading import Script, SimpleCommand, read_shell
@@ -36,7 +41,8 @@ from agentfence.core.values import frozen, replace
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from agentfence.core.constraints.command_patterns import AllowedCommands
+    from agentfence.core.constraints.command_guesses import Guesses
+    from agentfence.core.constraints.command_patterns import AllowedCommands, DeniedCommands
     from agentfence.core.constraints.globs import Glob
 
     type ReadScript = Callable[[str], Script | str]
@@ -44,13 +50,16 @@ if TYPE_CHECKING:
 _MAX_LENGTH = 65_536
 _MAX_SCRIPT = 16_384  # an `eval` of an `eval` reads its text again
 _MAX_LAUNCHES = 8
+_MAX_GUESSES = 200
+_MAX_REWORDED = 4_000
 _TOO_LONG = f"has more than {_MAX_LENGTH} characters"
-_UNKNOWN_PROGRAM = "names a program that the shell puts together first"
+_UNKNOWN_PROGRAM = "runs a program that is not written out: it is put together first, or read"
 _UNSEEN = "has a shell run what another command writes, which cannot be seen"
 _OPERATORS = frozenset(["|", "|&", "||", "&", "&&", ";", ";;", "(", ")", "\n"])
 # What starts another command, or sends output elsewhere, where a server joins a list into a line.
 _is_one_word = re.compile(r"[^\s;&|<>`$()]*").fullmatch
 _split_line = re.compile(r"[;&|\n]").split
+_holds_cmd_variable = re.compile(r"%\w[^%]*%|!\w+!").search
 _has_active = re.compile(r"[;&|<>`$\x00-\x1f\x7f]").search
 
 
@@ -86,6 +95,11 @@ class Command:
     inside: tuple[Command, ...] = ()
     """What it runs in a place of its own, where only deny lists look."""
     redirections: tuple[str, ...] = ()
+    reworded: tuple[tuple[Word, ...], ...] = ()
+    """What a shell may make of its words, where it puts some together."""
+    guessed: tuple[Command, ...] = ()
+    """What it may run, where nobody can say for certain; like `guesses` a matter of deny lists alone."""
+    guesses: Guesses | None = None
 
     def walk(self) -> Iterator[Command]:
         """Give the command, and all that it runs in turn."""
@@ -107,13 +121,14 @@ class CommandRules:
     syntax: Syntax
     allowed: AllowedCommands | None = None
     executables: frozenset[str] | None = None
-    denied: tuple[Glob, ...] = ()
+    denied: DeniedCommands | None = None
     is_posix: bool = False
     """Whether the server's shell is known to be of the POSIX family."""
 
     def judge_line(self, line: str) -> Problem | None:
         """Say what is wrong with a command line."""
-        if self._is_spelt_out(line):
+        is_spelt_out = self._is_spelt_out(line)
+        if is_spelt_out and not self.denied:
             return None
         if len(line) > _MAX_LENGTH:
             return Problem("command_syntax", _TOO_LONG)
@@ -121,7 +136,8 @@ class CommandRules:
         if problem := self._find_denied(spellings):
             return problem
         script = self._read(line)
-        return self._judge_refused(line, script) if isinstance(script, str) else self._judge_script(script)
+        problem = self._judge_refused(line, script) if isinstance(script, str) else self._judge_script(script)
+        return None if is_spelt_out and problem and problem.allow_list else problem
 
     def judge_list(self, texts: Sequence[str]) -> Problem | None:
         """Say what is wrong with a program and its arguments, given as a list."""
@@ -146,13 +162,15 @@ class CommandRules:
         if not texts or _is_one_word(texts[0]):
             return None
         script = read_shell(" ".join([texts[0], *map(quote, texts[1:])]))
-        commands = script if isinstance(script, str) else self._follow_script(script, read_shell)
-        return None if isinstance(commands, str) else self._find_denied(_spellings(commands))
+        # The first word may also be a path with blanks, so no program of no table is to be seen in it.
+        commands = (
+            script if isinstance(script, str) else self._follow_script(script, read_shell, is_guess=True)
+        )
+        return None if isinstance(commands, str) else self._find_denied_in([], commands)
 
     def _is_spelt_out(self, line: str) -> bool:
-        """Whether an entry of `allow` is this very line, and no other list asks more."""
-        allowed = self.allowed
-        return allowed is not None and line in allowed.lines and self.executables is None and not self.denied
+        """Whether an entry of `allow` is this very line, and no other allow list asks more."""
+        return self.allowed is not None and line in self.allowed.lines and self.executables is None
 
     def _read(self, text: str) -> Script | str:
         if self.syntax is Syntax.ANY:
@@ -175,25 +193,36 @@ class CommandRules:
         commands = script if isinstance(script, str) else self._follow_script(script, read_shell)
         if isinstance(script, str) or isinstance(commands, str) or _hide_program(commands):
             return Problem("command_syntax", reason)
-        problem = self._find_denied([*script.pipelines, *_spellings(commands)])
+        problem = self._find_denied_in(script.pipelines, commands)
         return problem or Problem("command_syntax", reason, allow_list=True)
+
+    def _judge_unfollowed(self, obstacle: str, script: Script) -> Problem:
+        """Say why a line is refused that runs what cannot be seen, or more syntax than the rule allows."""
+        if self.syntax is Syntax.ANY or isinstance(self._follow_script(script, read_shell), str):
+            return Problem("command_syntax", f"cannot be read for certain: it has {obstacle}")
+        return self._refuse(f"has {obstacle}, which `syntax: {self.syntax}` does not allow", script)
 
     def _judge_script(self, script: Script) -> Problem | None:
         if self.executables is None and not self.denied and self._are_spelt_out(script.commands):
             return None
         commands = self._follow_script(script, self._read)
         if isinstance(commands, str):
-            return Problem("command_syntax", f"cannot be read for certain: it has {commands}")
-        if self.denied and (problem := self._find_denied([*script.pipelines, *_spellings(commands)])):
+            return self._judge_unfollowed(commands, script)
+        if problem := self._find_denied_in(script.pipelines, commands):
             return problem
         if _hide_program(commands):
             return Problem("command_syntax", _UNKNOWN_PROGRAM)
         return self._find_unlisted(commands) or self._find_unseen(commands)
 
-    def _follow_script(self, script: Script, read: ReadScript) -> list[Command] | str:
+    def _follow_script(
+        self, script: Script, read: ReadScript, *, is_guess: bool = False
+    ) -> list[Command] | str:
         """Give the commands with all that they run; or, as a text, what of that cannot be seen."""
+        most_values = max(map(len, script.values.values()), default=0) if script.values else 0
+        if len(script.commands) * most_values > _MAX_REWORDED and self.denied:
+            return "more commands and values of variables than can be looked through"
         try:
-            return [_follow(command, read, 0, looks_inside=bool(self.denied)) for command in script.commands]
+            return [_follow(each, read, 0, self.denied, is_guess=is_guess) for each in script.commands]
         except UnreadableError as problem:
             return str(problem)
 
@@ -205,14 +234,18 @@ class CommandRules:
             for command in commands
         )
 
-    def _find_denied(self, texts: Iterable[str]) -> Problem | None:
+    def _find_denied_in(self, pipelines: Iterable[str], commands: Sequence[Command]) -> Problem | None:
         if not self.denied:
             return None
-        for text in texts:
-            for pattern in self.denied:
-                if pattern.matches(text):
-                    return Problem("command_denied", f"is denied by pattern `{pattern.pattern}`")
-        return None
+        every = list(_walk_guesses(commands))
+        texts = [*pipelines, *(text for command in every for text in _spellings(command))]
+        lines = [command.guesses.line for command in every if command.guesses]
+        return _find_match(self.denied.patterns, texts) or _find_match(
+            self.denied.anywhere, filter(None, lines)
+        )
+
+    def _find_denied(self, texts: Iterable[str]) -> Problem | None:
+        return _find_match(self.denied.patterns, texts) if self.denied else None
 
     def _find_unlisted(self, commands: Sequence[Command]) -> Problem | None:
         if self.executables is None and self.allowed is None:
@@ -261,11 +294,26 @@ class CommandRules:
         while waiting:
             launched = waiting.pop()
             texts = tuple(word.text for word in launched.words)
-            is_last = bool(texts) and words[-len(texts) :] == texts and len(words) - len(texts) in spelt
-            if is_last or (texts and any(words[each].endswith(" ".join(texts)) for each in spelt)):
+            if texts and any(_begins(words, each, texts) for each in spelt):
                 waiting += launched.launched
             else:
                 yield launched
+
+
+def _begins(words: Sequence[str], position: int, command: Sequence[str]) -> bool:
+    """Whether a command stands at a position among words, or at the end of the one that is there."""
+    written = command[:-1] if command[-1] == "{}" else command  # which `xargs` adds
+    behind = words[position : position + len(command)]
+    is_there = behind in (tuple(command), tuple(written))
+    return is_there or words[position].endswith(" ".join(command))
+
+
+def _find_match(patterns: Iterable[Glob], texts: Iterable[str]) -> Problem | None:
+    for text in texts:
+        for pattern in patterns:
+            if pattern.matches(text):
+                return Problem("command_denied", f"is denied by pattern `{pattern.pattern}`")
+    return None
 
 
 def _as_command(words: Sequence[str], *, is_piped: bool = False) -> SimpleCommand:
@@ -290,22 +338,35 @@ def _split_at_operators(texts: Sequence[str]) -> list[list[str]]:
     return commands
 
 
-def _follow(command: SimpleCommand, read: ReadScript, depth: int, *, looks_inside: bool) -> Command:
+def _follow(
+    command: SimpleCommand,
+    read: ReadScript,
+    depth: int,
+    denied: DeniedCommands | None,
+    *,
+    is_guess: bool = False,
+) -> Command:
     launched = find_launched(command.words, command.inputs, is_piped=command.is_piped)
     settings = [script for script in map(variable_script, command.settings) if script]
-    if launched is None and not settings:
-        return Command(
-            command.words,
-            command.assigns,
-            bool(command.inputs),
-            redirections=tuple(command.redirections),
-        )
+    followed = Command(
+        command.words,
+        command.assigns,
+        bool(command.inputs),
+        redirections=tuple(command.redirections),
+        reworded=tuple(reword(command.words, command.values)) if denied else (),
+    )
+    is_likely = not is_guess or (bool(command.words) and is_interpreter(command.words[0].text))
+    if launched is None and denied and is_likely:  # a guess of a guess would be any text
+        followed = _guess(followed, command, depth, denied)
+    if not settings and (launched is None or launched.is_nothing()):
+        return followed
     if depth >= _MAX_LAUNCHES:
         raise UnreadableError("too many programs that run programs")
     launched = launched or Launched()
     launched.scripts += settings
+    launched.inside += with_more_words(settings)
     inner = [
-        SimpleCommand(words, launched.assigns, command.inputs, is_piped=command.is_piped)
+        SimpleCommand(words, launched.assigns, command.inputs, command.is_piped, values=command.values)
         for words in launched.commands
     ]
     scripts = [_read_script(text, read) for text in launched.scripts]
@@ -314,19 +375,39 @@ def _follow(command: SimpleCommand, read: ReadScript, depth: int, *, looks_insid
         replace(each, is_piped=each.is_piped or has_input) for script in scripts for each in script.commands
     ]
     inside = [
-        SimpleCommand(words, inputs=command.inputs, is_piped=command.is_piped)
-        for words in (launched.inside if looks_inside else ())
+        SimpleCommand(words, inputs=command.inputs, is_piped=command.is_piped, values=command.values)
+        for words in (launched.inside if denied else ())
     ]
-    return Command(
-        command.words,
-        command.assigns,
-        bool(command.inputs),
-        launched=tuple(_follow(each, read, depth + 1, looks_inside=looks_inside) for each in inner),
+    return replace(
+        followed,
+        launched=tuple(_follow(each, read, depth + 1, denied, is_guess=is_guess) for each in inner),
         pipelines=tuple(pipeline for script in scripts for pipeline in script.pipelines),
         is_unseen=launched.is_unseen,
-        redirections=tuple(command.redirections),
-        inside=tuple(_follow(each, read_shell, depth + 2, looks_inside=True) for each in inside),
+        inside=tuple(_follow(each, read_shell, depth + 2, denied) for each in inside),
     )
+
+
+def _guess(followed: Command, command: SimpleCommand, depth: int, denied: DeniedCommands) -> Command:
+    """Add what a command may run, as far as it may be denied and can be read."""
+    words, inputs = command.words, command.inputs
+    if depth >= _MAX_LAUNCHES or not any(denied.may_hold(word.text) for word in (*words, *inputs)):
+        return followed
+    first = words[0].text if words else ""
+    guesses = find_guesses(first if " " in first else program_name(first), words[1:], inputs)
+    if guesses is None or not words:
+        return followed
+    texts = [text for text in guesses.texts if denied.may_hold(text)]
+    if len(texts) > _MAX_GUESSES:
+        raise UnreadableError("many texts that may be commands which are denied")
+    scripts = [script for script in map(read_shell, texts) if isinstance(script, Script)]
+    guessed: list[Command] = []
+    for script in scripts:
+        with suppress(UnreadableError):
+            guessed += [
+                _follow(each, read_shell, depth + 2, denied, is_guess=True) for each in script.commands
+            ]
+    pipelines = tuple(pipeline for script in scripts for pipeline in script.pipelines)
+    return replace(followed, guesses=guesses, guessed=tuple(guessed), pipelines=pipelines)
 
 
 def _read_script(text: str, read: ReadScript) -> Script:
@@ -341,8 +422,26 @@ def _walk(commands: Iterable[Command]) -> Iterator[Command]:
         yield from command.walk()
 
 
+def _walk_guesses(commands: Iterable[Command]) -> Iterator[Command]:
+    """Give the commands, all that they run, and all that they may run."""
+    for command in _walk(commands):
+        yield command
+        yield from _walk_guesses(command.guessed)
+
+
 def _hide_program(commands: Iterable[Command]) -> bool:
-    return any(command.words and not command.words[0].is_known for command in _walk(commands))
+    return any(_hides_program(command) for command in _walk(commands) if command.words)
+
+
+def _hides_program(command: Command) -> bool:
+    program = command.words[0]
+    if not program.is_known or _holds_cmd_variable(program.text):
+        return True
+    # `xargs env` runs what it reads.
+    placeholder = find_placeholder(command.words) if command.launched else ""
+    return placeholder != "" and any(
+        placeholder in each.words[0].text for each in _walk(command.launched) if each.words
+    )
 
 
 def _windows_spellings(line: str) -> Iterator[str]:
@@ -355,16 +454,17 @@ def _windows_spellings(line: str) -> Iterator[str]:
             yield " ".join([program_name(program), *rest])
 
 
-def _spellings(commands: Iterable[Command]) -> Iterator[str]:
-    """Give each command as a text, as it is and with the plain name of its program; and inner pipelines."""
-    for command in _walk(commands):
-        yield from command.pipelines
-        if command.redirections:
-            yield " ".join([*(word.text for word in command.words), *command.redirections])
-        if command.words:
-            first, *rest = (word.text for word in command.words)
-            yield " ".join([first, *rest])
-            if (name := fold_text(program_name(first))) != first:
-                yield " ".join([name, *rest])
-            if len(plain := without_global_options(command.words)) <= len(rest):
-                yield " ".join([name, *(word.text for word in plain[1:])])
+def _spellings(command: Command) -> Iterator[str]:
+    """Give a command as a text, as it is and with the plain name of its program; and inner pipelines."""
+    yield from command.pipelines
+    if command.guesses:
+        yield from command.guesses.texts
+    if command.redirections:
+        yield " ".join([*(word.text for word in command.words), *command.redirections])
+    for words in (command.words, *command.reworded) if command.words else ():
+        first, *rest = (word.text for word in words)
+        yield " ".join([first, *rest])
+        if (name := fold_text(program_name(first))) != first:
+            yield " ".join([name, *rest])
+        if len(plain := without_global_options(words)) <= len(rest):
+            yield " ".join([name, *(word.text for word in plain[1:])])

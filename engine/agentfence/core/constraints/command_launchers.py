@@ -91,23 +91,53 @@ OPTION_SCRIPTS: Mapping[str, tuple[str, ...]] = {
         "-I", "-F", "--to-c(ommand", "--use-c(ompress-program", "--rsh-c(ommand", "--checkpoint-a(ction",
         "--info-s(cript", "--new-v(olume-script", "--rmt-c(ommand",
     ),
+    "cpio": ("--rsh-c(ommand", "--rmt-c(ommand"),
+    "zip": ("-TT", "--unzip-c(ommand"),
     "rsync": ("-e", "--rsh", "--rsync-p(ath"),
     "scp": ("-S",),
     "sftp": ("-S",),
+    "mosh": ("--ssh", "--server"),
     "sort": ("--compress-p(rogram",),
-    "rg": ("--pre",),
-    "man": ("-P", "--pager"),
+    "split": ("--fil(ter",),
+    "sdiff": ("--diff-p(rogram",),
+    "diff3": ("--diff-p(rogram",),
+    "rg": ("--pre", "--hostname-bin"),
+    "fzf": ("--preview",),
+    "man": ("-P", "-H", "--pag(er", "--ht(ml"),
+    "wget": ("--use-a(skpass",),
+    "pandoc": ("-F", "--filter"),
+    "tcpdump": ("-z",),
+    "nc": ("-e", "-c"),
+    "ncat": ("-e", "-c", "--exec", "--sh-exec"),
+    "socat": ("exec:", "system:", "shell:"),
+    "svn": ("--diff-cmd", "--diff3-cmd", "--editor-cmd"),
+    "git": (
+        "--exe(c", "--exec-path", "--ext(cmd", "--upl(oad-pack", "--rec(eive-pack", "--open(-files-in-pager",
+        "--env-filter", "--tree-filter", "--index-filter", "--parent-filter", "--msg-filter",
+        "--commit-filter", "--tag-name-filter", "--sendmail-c(md", "--smtp-server", "--to-c(md", "--cc-c(md",
+        "--header-c(md", "--access-hook", "--httpd", "--browser",
+    ),
+    "go": ("-exec", "-toolexec", "-vettool"),
+    "java": ("-xx:onerror=", "-xx:onoutofmemoryerror="),
+    "make": ("shell=", "--ev(al"),
     "nix-shell": ("--run", "--command"),
-    "nix": ("-c", "--command"),
     "npx": ("-c", "--call"),
-    "npm": ("-c", "--call"),
+    "npm": ("-c", "--call", "--script-shell"),
     "vagrant": ("-c", "--command"),
     "hash": ("-p",),
+    "mapfile": ("-C",),
+    "readarray": ("-C",),
+    "complete": ("-C",),
+    "compgen": ("-C",),
+    "bind": ("-x",),
     "start-stop-daemon": ("-x", "-a", "--exec", "--startas"),
     "forfiles": ("/c",),
     "schtasks": ("/tr",),
 }  # fmt: skip
-"""The options whose values are commands; a `(` stands where an abbreviation may end."""
+"""The options whose values are commands; a `(` stands where an abbreviation may end, and what ends in `=` or
+`:` is the beginning of a word, in small letters."""
+VALUED_LETTERS: Mapping[str, str] = {"tar": "bCfFgHIKLNTVX", "rsync": "BefMT", "man": "CdEeHLMmPpRrST"}
+"""The letters behind which the rest of a word is a value, as `-aessh` of rsync."""
 TERMINALS = frozenset(["xterm", "gnome-terminal", "konsole", "alacritty", "kitty", "x-terminal-emulator"])
 
 
@@ -183,9 +213,21 @@ INSIDE: Mapping[str, Inside] = {
     **dict.fromkeys(("kubectl", "oc"), _KUBECTL),
     **dict.fromkeys(("k3s", "microk8s", "minikube"), Inside(_ANY, {"kubectl": _KUBECTL})),
     **dict.fromkeys(("lxc", "incus", "multipass", "aws-vault"), _CONTAINED),
-    **dict.fromkeys(("op", "doppler", "npm", "mise"), _DASHED),
+    **dict.fromkeys(("op", "doppler", "mise", "nix"), _DASHED),
+    "npm": _runner("exec", "x", is_dashed=True),
     **dict.fromkeys(("poetry", "pipenv", "hatch", "rye", "pdm"), _ENVIRONMENT),
-    **dict.fromkeys(("bundle", "pnpm", "yarn", "rbenv", "pyenv", "asdf", "opam"), _runner("exec")),
+    "bun": _runner("run", "x", "exec"),
+    "pnpm": _runner("exec", "dlx"),
+    "yarn": Inside(
+        _ANY,
+        {
+            "exec": _ANY,
+            "dlx": _ANY,
+            "workspace": _ONE,
+            "workspaces": Inside(_ANY, {"foreach": _ANY}),
+        },
+    ),
+    **dict.fromkeys(("bundle", "rbenv", "pyenv", "asdf", "opam"), _runner("exec")),
     **dict.fromkeys(
         ("conda", "mamba", "micromamba"),
         Inside(_ANY, {"run": options("n:p:", "name= prefix= no-capture-output live-stream")}),
@@ -199,7 +241,8 @@ INSIDE: Mapping[str, Inside] = {
             **dict.fromkeys(
                 (
                     "new", "new-session", "neww", "new-window", "splitw", "split-window", "respawn-pane",
-                    "respawn-window", "run", "run-shell",
+                    "respawn-window", "run", "run-shell", "if", "if-shell", "pipep", "pipe-pane", "popup",
+                    "display-popup",
                 ),
                 _TMUX_WINDOW,
             ),

@@ -13,17 +13,24 @@ import re
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from agentfence.core.constraints.command_launchers import GNU, OPTION_SCRIPTS, PREFIXES, TERMINALS
+from agentfence.core.constraints.command_launchers import (
+    GNU,
+    OPTION_SCRIPTS,
+    PREFIXES,
+    TERMINALS,
+    VALUED_LETTERS,
+)
 from agentfence.core.constraints.command_options import HIDDEN, check_known, known_text, options
 from agentfence.core.constraints.command_places import find_inside
 from agentfence.core.constraints.shell_words import UnreadableError, Word
 from agentfence.core.values import field, slotted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 _PROGRAM_SUFFIXES = (".exe", ".cmd", ".bat", ".com")
 _FOUND = Word("{}")
+_MOST_SETTINGS = 32
 _STANDARD_INPUT = frozenset(["-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"])
 
 
@@ -41,13 +48,20 @@ class Launched:
     is_unseen: bool = False
     """True when a shell reads what another command writes."""
 
+    def is_nothing(self) -> bool:
+        """Whether the command runs nothing but itself."""
+        return not (self.commands or self.scripts or self.inside or self.assigns or self.is_unseen)
+
 
 _SETS_VARIABLES = frozenset(["env", "sudo", "doas", "cross-env"])
+_STARTS_SHELL = frozenset(["sudo", "doas", "pkexec", "chroot", "unshare", "nsenter", "wsl", "fakeroot"])
+"""Programs that start a shell where no command is given."""
 _ADDS_WORDS = frozenset(["xargs", "parallel"])
 _SHELL = options("abcefhiklmnprstuvxBCDEHPTo:O:", "login norc noprofile posix restricted rcfile= init-file=")
 _SHELLS = frozenset(["sh", "bash", "dash", "ash", "zsh", "ksh", "mksh", "rbash", "fish", "csh", "tcsh", "nu"])
 _READS_LINES = frozenset(["cmd", "powershell", "pwsh"])
 _READS_SCHEDULE = frozenset(["at", "batch", "crontab"])
+_VIEWERS = ("less", "more", "most", "vi", "vim", "nvim", "view", "ex", "gvim")
 _EXPRESSIONS = frozenset(["iex", "invoke-expression"])
 _REMOTE_SHELL = options("46AaCfGgKkMNnqsTtVvXxYyB:b:c:D:E:e:F:I:i:J:L:l:m:O:o:P:p:Q:R:S:W:w:", operands=1)
 _GIT = options(
@@ -59,36 +73,51 @@ _GIT = options(
 _LOADER = options("", "list verify library-path= preload= argv0= inhibit-cache audit= inhibit-rpath=")
 _WATCH = options("bcdegtwxn:", "beep color differences errexit chgexit no-title exec interval=")
 
+_SIGNS = {
+    program: next(sign for sign in ("--", "-", "/", "") if all(name.startswith(sign) for name in names))
+    for program, names in OPTION_SCRIPTS.items()
+}
+"""What all options of a program begin with that hold a command; nothing where they begin differently."""
+
 _is_short_option = re.compile(r"-[^-]").match
 _is_joined = re.compile(r"-[a-zA-Z0-9]{2,6}").fullmatch
 _is_spaced_setting = re.compile(r"\w+ ").match
 _is_assignment = re.compile(r"[A-Za-z_]\w*=").match
 _runs_value = re.compile(
     r"(?:.*\.)?(?:pager|editor|\w*command|fsmonitor|askpass|hookspath|gitproxy|external|textconv|\w*cmd|helper"
-    r"|program|clean|smudge|process|driver|uploadpack|receivepack|\w*filter|\w*hook|smtpserver|tunnel)",
+    r"|program|clean|smudge|process|driver|uploadpack|receivepack|\w*filter|\w*hook|smtpserver|tunnel|path|vcs"
+    r"|httpd|browser|templatedir)|pager\..*|.*-invoke(?:::)?",
     re.IGNORECASE,
 ).fullmatch
+_is_switch = re.compile(r"true|false|yes|no|on|off|auto|[0-9]*", re.IGNORECASE).fullmatch
 _is_run_variable = re.compile(
-    r"(?:\w+_)?(?:PAGER|EDITOR|ASKPASS|EXTERNAL_DIFF|SSH_COMMAND|PROXY_COMMAND|PROMPT_COMMAND)|VISUAL|BROWSER"
-    r"|LESSOPEN|LESSCLOSE|GIT_SSH|RSYNC_RSH|CVS_RSH"
+    r"(?:\w+_)?(?:PAGER|EDITOR|ASKPASS|EXTERNAL_DIFF|COMMAND|CMD|WRAPPER|RUNNER)|VISUAL|BROWSER|SHELL"
+    r"|LESSOPEN|LESSCLOSE|GIT_SSH|RSYNC_RSH|CVS_RSH|GIT_CONFIG_VALUE_\d+|BASH_ENV|PERL5DB|TERMINAL|OPENER"
 ).fullmatch
+_is_prompt = re.compile("PS[0-4]|R?PROMPT[0-9]?").fullmatch
+_has_substitution = re.compile(r"\$\(|`").search
 _match_cmd_switches = re.compile(r"(?:[/-]+[a-z](?::\w+)?)*?[/-]+[ckr]", re.IGNORECASE).match
-_match_git_script = re.compile(
-    r"--(?:exec|ext[cmd]*|upload-[pack]+|receive-[pack]+|open-files[a-z-]*|[a-z]+-filter)(?:=(.*))?",
-    re.DOTALL,
-).fullmatch
+_find_transport = re.compile(r"(?:\A|[.=])ext::").search
+_is_list = re.compile(r":::\+?|::::\+?").fullmatch
+_is_plain_script = re.compile(r"[\w./:@%+=, -]*[\w./:@%+=,-]").fullmatch
+_is_plain_name = re.compile(r"[\w-]+").fullmatch
+_match_alias = re.compile(r"(?:-c)?alias\.([\w-]+)=(.+)", re.IGNORECASE | re.DOTALL).fullmatch
+_is_bundle = re.compile("[A-Za-z]+").fullmatch
 
 
 def program_name(executable: str) -> str:
-    """Give the name of a program without its folder and, as on Windows, its suffix, case, carets and `!`."""
-    name = executable.replace("\\", "/").rpartition("/")[2].lower().replace("^", "").lstrip("!")
+    """Give a program's name without its folder and, as on Windows, its suffix, case, carets, `!` and `@`."""
+    name = executable.replace("\\", "/").rpartition("/")[2].lower().replace("^", "").lstrip("!@")
     return name[:-4] if name.endswith(_PROGRAM_SUFFIXES) else name
 
 
 def variable_script(assignment: str) -> str:
     """Give what is run because a variable is set to it, as by `PAGER=…`; empty where nothing is."""
     name, _, value = assignment.partition("=")
-    return value.lstrip("|-! ") if _is_run_variable(name.rstrip("+")) else ""
+    if _is_prompt(name) and _has_substitution(value):
+        return f": <<END_OF_PROMPT\n{value}\nEND_OF_PROMPT"
+    is_run = _is_run_variable(name.rstrip("+")) and value != "*"  # as in `safe.directory` of git
+    return value.lstrip("|-! ") if is_run else ""
 
 
 def without_global_options(words: Sequence[Word]) -> Sequence[Word]:
@@ -119,7 +148,9 @@ def find_launched(
     launched = _find_outside(name, words[1:], inputs, is_piped=is_piped)
     if name in OPTION_SCRIPTS:
         launched = launched or Launched()
-        launched.scripts += _find_option_scripts(OPTION_SCRIPTS[name], words[1:])
+        if scripts := _find_option_scripts(name, words[1:]):
+            launched.scripts += scripts
+            launched.inside += with_more_words(scripts)
         launched.is_unseen = launched.is_unseen or (
             name == "su" and (is_piped or bool(inputs)) and not launched.scripts
         )
@@ -129,11 +160,16 @@ def find_launched(
     return launched
 
 
+def with_more_words(scripts: Iterable[str]) -> list[tuple[Word, ...]]:
+    """Give the plain ones as commands that get words behind their own, as an editor gets a file."""
+    return [(*map(Word, script.split()), _FOUND) for script in scripts if _is_plain_script(script)]
+
+
 def _find_outside(
     name: str, words: Sequence[Word], inputs: Sequence[Word], *, is_piped: bool
 ) -> Launched | None:
     if name in PREFIXES or name.startswith(("ld-linux", "ld-musl", "ld.so")):
-        return _launch_operands(name, words, is_piped=is_piped)
+        return _launch_operands(name, words, inputs, is_piped=is_piped)
     if name in _SHELLS:
         return _launch_shell(words, inputs, is_piped=is_piped)
     if name in _EXPRESSIONS:
@@ -142,7 +178,7 @@ def _find_outside(
         return _launch_sourced(words, inputs, is_piped=is_piped)
     if name in _READS_SCHEDULE:
         return Launched(is_unseen=is_piped or bool(inputs))
-    if name == "ssh":
+    if name in ("ssh", "autossh"):
         return _launch_remote(words, inputs, is_piped=is_piped)
     if name in TERMINALS:
         return _launch_terminal(words)
@@ -157,7 +193,7 @@ def _script(words: Sequence[Word]) -> Launched:
     return Launched(scripts=[" ".join(map(known_text, words))] if words else [])
 
 
-def _launch_operands(name: str, words: Sequence[Word], *, is_piped: bool) -> Launched:
+def _launch_operands(name: str, words: Sequence[Word], inputs: Sequence[Word], *, is_piped: bool) -> Launched:
     prefix = PREFIXES.get(name, _LOADER)
     start = first = prefix.skip(words)
     if name in _SETS_VARIABLES:
@@ -169,17 +205,44 @@ def _launch_operands(name: str, words: Sequence[Word], *, is_piped: bool) -> Lau
         return Launched()  # it only says where the program is
     if command and command[0].text.startswith("-"):
         raise UnreadableError(HIDDEN)
+    scripts = [variable_script(word.text) for word in words[start:first]]
+    if name == "parallel":
+        command, lines, is_unseen = _split_at_lists(command, is_piped=is_piped)
+        scripts += lines
+    else:
+        is_shell = not command and name in _STARTS_SHELL
+        scripts += map(known_text, inputs if is_shell else ())
+        is_unseen = is_shell and is_piped
     if command and name in _ADDS_WORDS:
         replaced = _find_replaced(words[:start])
-        if (replaced or "{}") in command[0].text:
+        if (replaced or _FOUND.text) in command[0].text:
             raise UnreadableError(HIDDEN)
         command += () if replaced else (_FOUND,)
     return Launched(
         commands=[command] if command else [],
-        scripts=list(filter(None, (variable_script(word.text) for word in words[start:first]))),
+        scripts=list(filter(None, scripts)),
         assigns=first > start,
-        is_unseen=is_piped and not command and name == "parallel",
+        is_unseen=is_unseen,
     )
+
+
+def _split_at_lists(words: tuple[Word, ...], *, is_piped: bool) -> tuple[tuple[Word, ...], list[str], bool]:
+    """Give the command of `parallel COMMAND ::: WORD`; or its lines, and whether it reads more."""
+    texts = [word.text for word in words]
+    lists = [position for position, text in enumerate(texts) if _is_list(text)]
+    if not lists:
+        return words, [], is_piped and not words
+    lines = [known_text(word) for word in words[lists[0] + 1 :] if not _is_list(word.text)]
+    is_read = lists[0] == 0 and any("::::" in texts[position] for position in lists)
+    return words[: lists[0]], [] if lists[0] else lines, is_read
+
+
+def find_placeholder(words: Sequence[Word]) -> str:
+    """Give what stands in a command for what its program reads or finds; empty for other programs."""
+    name = program_name(words[0].text)
+    if name in _ADDS_WORDS:
+        return _find_replaced(words[1 : 1 + PREFIXES[name].skip(words[1:])]) or _FOUND.text
+    return _FOUND.text if _OTHERS.get(name) is _launch_found else ""
 
 
 def _find_replaced(words: Sequence[Word]) -> str:
@@ -215,11 +278,14 @@ def _launch_sourced(words: Sequence[Word], inputs: Sequence[Word], *, is_piped: 
     if words and words[0].text in _STANDARD_INPUT:
         return Launched(scripts=[known_text(text) for text in inputs], is_unseen=is_piped)
     is_substitution = bool(words) and words[0].text.startswith("<(")
-    return Launched(is_unseen=is_substitution)  # else a script in a file
+    # Else a script in a file, or for PowerShell a command.
+    is_name = bool(words) and words[0].is_known and _is_plain_name(words[0].text) is not None
+    return Launched(inside=[tuple(words)] if is_name else [], is_unseen=is_substitution)
 
 
 def _launch_aliases(words: Sequence[Word]) -> Launched:
-    return Launched(scripts=[known_text(word).partition("=")[2] for word in words])
+    scripts = [known_text(word).partition("=")[2] for word in words]
+    return Launched(scripts=scripts, inside=with_more_words(scripts))
 
 
 def _launch_trap(words: Sequence[Word]) -> Launched:
@@ -243,9 +309,16 @@ def _launch_copy(words: Sequence[Word]) -> Launched:
     return Launched(scripts=_find_settings(words, "-o"))
 
 
-def _launch_terminal(words: Sequence[Word]) -> Launched:
+def _launch_viewed(words: Sequence[Word]) -> Launched:
+    """Read `less +!COMMAND` and `vim -c ":!COMMAND"`."""
+    given = [word for word in words if word.text.startswith("+")]
+    given += [value for option, value in pairwise(words) if option.text in ("-c", "--cmd")]
+    return Launched(scripts=[known_text(word).partition("!")[2] for word in given if "!" in word.text])
+
+
+def _launch_terminal(words: Sequence[Word], options: Sequence[str] = ("-e", "-x", "--")) -> Launched:
     for position, word in enumerate(words):
-        if word.text in ("-e", "-x", "--"):
+        if word.text in options:
             return Launched(commands=[tuple(words[position + 1 :])] if words[position + 1 :] else [])
     return Launched()
 
@@ -266,31 +339,61 @@ def _launch_watched(words: Sequence[Word]) -> Launched:
     return _script(words[_WATCH.skip(words) :])
 
 
-def _find_option_scripts(names: Iterable[str], words: Sequence[Word]) -> list[str]:
+def _find_option_scripts(program: str, words: Sequence[Word]) -> list[str]:
     """Give what options like `su -c SCRIPT` and `tar --to-command=PROGRAM` hold."""
+    words = _without_bundle(words) if program == "tar" else words
+    names = OPTION_SCRIPTS[program]
+    sign = _SIGNS[program]
     scripts: list[str] = []
     for position, word in enumerate(words):
-        for name in names:
-            value = _option_value(name, word.text, words[position + 1 : position + 2])
+        for name in names if word.text.startswith(sign) else ():
+            value = _option_value(name, word.text, words[position + 1 : position + 2], program)
             if value is not None:
                 scripts.append(known_text(value).removeprefix("exec="))
                 break
     return list(filter(None, scripts))
 
 
-def _option_value(name: str, text: str, following: Sequence[Word]) -> Word | None:
-    option, is_given, value = text.partition("=") if name.startswith("--") else (text, "", "")
-    stem, _, rest = name.partition("(")
+def _without_bundle(words: Sequence[Word]) -> Sequence[Word]:
+    """Give the words of `tar cIf zstd a.tar` as `-c -I zstd -f a.tar`."""
+    if not words or not _is_bundle(words[0].text):
+        return words
+    values = iter(words[1:])
+    options: list[Word] = []
+    for letter in words[0].text:
+        options.append(Word(f"-{letter}"))
+        if letter in VALUED_LETTERS["tar"] and (value := next(values, None)):
+            options.append(value)
+    return [*options, *values]
+
+
+def _option_value(name: str, text: str, following: Sequence[Word], program: str) -> Word | None:
     next_word = following[0] if following else Word("")
+    if name.endswith(("=", ":")):
+        return Word(text[len(name) :]) if text.lower().startswith(name) else None
     if name.startswith("/"):
         return next_word if text.lower() == name else None
-    if name.startswith("--"):
+    if name.startswith("--") or len(name) > len("-x"):
+        option, is_given, value = text.partition("=")
+        stem, _, rest = name.partition("(")
+        option = option if name.startswith("--") else option.replace("--", "-", 1)
         is_named = option.startswith(stem) and (stem + rest).startswith(option)
         return (Word(value) if is_given else next_word) if is_named else None
     if text.startswith(name):
         return Word(text[2:]) if text[2:] else next_word
+    if program in VALUED_LETTERS and _is_short_option(text):
+        return _value_in_cluster(name[1], text, next_word, VALUED_LETTERS[program])
     is_last = _is_joined(text) and text.endswith(name[1])
     return next_word if is_last else None
+
+
+def _value_in_cluster(wanted: str, text: str, next_word: Word, valued: str) -> Word | None:
+    for position, letter in enumerate(text[1:], start=2):
+        if letter == wanted:
+            return Word(text[position:]) if text[position:] else next_word
+        if letter in valued:
+            return None
+    return None
 
 
 def _launch_found(words: Sequence[Word]) -> Launched:
@@ -319,9 +422,7 @@ def _launch_git(words: Sequence[Word]) -> Launched:
     texts = [word.text for word in words]
     for position, text in enumerate(texts):
         following = words[position + 1 :]
-        if script := _match_git_script(text):
-            launched.scripts += [script[1]] if script[1] is not None else map(known_text, following[:1])
-        elif text == "-x" and ("rebase" in texts or "difftool" in texts):
+        if text == "-x" and ("rebase" in texts or "difftool" in texts):
             launched.scripts += map(known_text, following[:1])
         elif text == "run" and texts[position - 1 : position] == ["bisect"]:
             launched.commands.append(tuple(following))
@@ -329,15 +430,29 @@ def _launch_git(words: Sequence[Word]) -> Launched:
             launched.scripts += _script([word for word in following if word.text != "--recursive"]).scripts
         elif text.startswith("--config-env"):
             raise UnreadableError(HIDDEN)
-        elif text.startswith("ext::"):
-            launched.scripts.append(text[5:])
+        elif transport := _find_transport(text):
+            launched.scripts.append(text[transport.end() :])
         elif text == "-u" and "clone" in texts[:position]:
             launched.scripts += map(known_text, following[:1])
         elif text.startswith("-O") and "grep" in texts[:position]:
             launched.scripts += [text[2:]] if text[2:] else []
     if "config" in texts:
         launched.scripts += _find_kept_settings(texts[texts.index("config") + 1 :])
+    if len(launched.scripts) > _MOST_SETTINGS:
+        raise UnreadableError(HIDDEN)
+    if launched.scripts:
+        launched.inside += [*with_more_words(launched.scripts), *_find_aliased(words)]
     return launched
+
+
+def _find_aliased(words: Sequence[Word]) -> Iterator[tuple[Word, ...]]:
+    """Give `git push --force` for `git -c alias.p=push p --force`."""
+    texts = [word.text for word in words]
+    for alias in filter(None, map(_match_alias, texts)):
+        name, value = alias.groups()
+        if name in texts:
+            program = value[1:] if value.startswith("!") else f"git {value}"
+            yield (*map(Word, program.split()), *words[texts.index(name) + 1 :])
 
 
 def _find_kept_settings(texts: Sequence[str]) -> list[str]:
@@ -356,7 +471,7 @@ def _find_settings(words: Sequence[Word], option: str) -> list[str]:
         name, _, value = text.partition(" " if _is_spaced_setting(text) else "=")
         if name.lower().startswith("alias."):
             scripts.append(value[1:] if value.startswith("!") else f"git {value}")
-        elif _runs_value(name):
+        elif (_runs_value(name) and not _is_switch(value)) or value.startswith("!"):
             scripts.append(value.removeprefix("!"))
         elif words[0].text.startswith("-") and "$" in name:
             raise UnreadableError(HIDDEN)
@@ -372,7 +487,9 @@ def _launch_cmd(words: Sequence[Word]) -> Launched:
 
 
 def _launch_start(words: Sequence[Word]) -> Launched:
-    operands = [word for word in words if word.text and not word.text.startswith("/")]
+    operands = list(words)
+    while operands and (not operands[0].text or operands[0].text.startswith("/")):
+        operands.pop(0)
     return Launched(commands=[tuple(operands)] if operands else [])
 
 
@@ -397,8 +514,8 @@ _OTHERS: Mapping[str, Callable[[Sequence[Word]], Launched]] = {
     "eval": _script,
     "alias": _launch_aliases,
     "trap": _launch_trap,
-    "scp": _launch_copy,
-    "sftp": _launch_copy,
+    **dict.fromkeys(("scp", "sftp", "sshfs", "ssh-copy-id", "apt", "apt-get", "aptitude"), _launch_copy),
+    **dict.fromkeys(_VIEWERS, _launch_viewed),
     "start": _launch_start,
     "runas": _launch_run_as,
     "watch": _launch_watched,
@@ -406,6 +523,7 @@ _OTHERS: Mapping[str, Callable[[Sequence[Word]], Launched]] = {
     "fd": _launch_found,
     "fdfind": _launch_found,
     "git": _launch_git,
+    "nix": lambda words: _launch_terminal(words, ("-c", "--command")),
     "cmd": _launch_cmd,
     "powershell": _launch_powershell,
     "pwsh": _launch_powershell,

@@ -17,6 +17,7 @@ import re
 from typing import TYPE_CHECKING
 
 from agentfence.core.constraints.globs import Glob, compile_glob, literal_pattern
+from agentfence.core.late_regex import late_regex
 from agentfence.core.values import frozen
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 _WORD = re.compile(r"""(?:[^\s"'\\]|\\.|"[^"]*"|'[^']*')+""", re.DOTALL)
 _PIECE = re.compile(r"""(?P<bare>(?:[^"'\\]|\\.)+)|"(?P<double>[^"]*)"|'(?P<single>[^']*)'""", re.DOTALL)
 _PROGRAM = re.compile(r"[\w.-]+(?=[\s*]|\Z)", re.ASCII)
+_BEGINNING = re.compile(r"[\w.-]*", re.ASCII)
 _ESCAPED = re.compile(r"\\(.)", re.DOTALL)
 _has_wildcard = re.compile(r"(?:[^\\]|\\.)*?[*?\[]", re.DOTALL).match
 _has_control = re.compile(r"[\x00-\x1f\x7f]").search
@@ -83,6 +85,21 @@ class AllowedCommands:
         return frozenset[int]().union(*(each.spelt for each in self.patterns if each.matches(words)))
 
 
+@frozen
+class DeniedCommands:
+    """A compiled `deny_patterns` list."""
+
+    patterns: tuple[Glob, ...]
+    anywhere: tuple[Glob, ...]
+    """The same at any word of a line that has a blank before each word; without those that begin with `*`."""
+    hints: re.Pattern[str]
+    """Finds the beginning of one of the latter in any text that holds what it denies."""
+
+    def may_hold(self, text: str) -> bool:
+        """Whether a text may hold a command that is denied by its beginning; quick, as few do."""
+        return "\\" in text or self.hints.search(text) is not None
+
+
 def compile_allowed(entries: Iterable[str]) -> AllowedCommands:
     """Give the commands that `allow` covers.
 
@@ -109,20 +126,38 @@ def compile_allowed(entries: Iterable[str]) -> AllowedCommands:
     return AllowedCommands(frozenset(lines), frozenset(commands), tuple(patterns))
 
 
-def compile_denied(pattern: str, *, original: bool) -> list[Glob]:
-    """Give what a pattern of `deny_patterns` denies.
-
-    In policies of the Go AgentFence a pattern held in two readings, of which the one with `**` took `?`,
-    `[` and a backslash for themselves; a malformed one held only there; and `.` meant anything.
+def compile_denied(patterns: Sequence[str], *, original: bool) -> DeniedCommands:
+    """Give what `deny_patterns` denies.
 
     Raises:
-        ValueError: the pattern is malformed.
+        ValueError: a pattern is malformed; its `args` are the pattern's position and the reason.
 
     """
-    if not original:
-        # Programs are compared by their names in small letters too, as Windows has no other.
-        spellings = dict.fromkeys([pattern, _lower_program(pattern)])
-        return [_shown_as(pattern, compile_glob(spelling, separator=None)) for spelling in spellings]
+    compiled: list[Glob] = []
+    for position, pattern in enumerate(patterns):
+        try:
+            compiled += _compile_original(pattern) if original else _compile_denied(pattern)
+        except ValueError as error:
+            raise ValueError(position, str(error)) from None
+    begun = [] if original else [each for each in map(_lower_program, patterns) if not each.startswith("*")]
+    anywhere = [_shown_as(each, compile_glob(f"*[ /=:]{each}", separator=None)) for each in begun]
+    beginnings = "|".join(re.escape(_BEGINNING.match(each)[0]) for each in begun)  # type: ignore[index]
+    hints = late_regex(beginnings or "(?!)", re.IGNORECASE)
+    return DeniedCommands(tuple(compiled), tuple(anywhere), hints)
+
+
+def _compile_denied(pattern: str) -> list[Glob]:
+    # Programs are compared by their names in small letters too, as Windows has no other.
+    spellings = dict.fromkeys([pattern, _lower_program(pattern)])
+    return [_shown_as(pattern, compile_glob(spelling, separator=None)) for spelling in spellings]
+
+
+def _compile_original(pattern: str) -> list[Glob]:
+    """Give the two readings of a pattern in policies of the Go AgentFence.
+
+    The one with `**` took `?`, `[` and a backslash for themselves; a malformed one held only there; and
+    `.` meant anything.
+    """
     pattern = pattern.removeprefix("./")
     if pattern in ("", "."):
         return [compile_glob("**", separator=None)]

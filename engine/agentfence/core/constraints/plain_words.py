@@ -20,7 +20,8 @@ What is left out, with the shell to blame, where it is not plain shell syntax:
 
 Where the policy says that the shell is one of the POSIX family (`shell: posix`), what only cmd.exe and
 PowerShell read is let through: single quotes around anything, words of several pieces (`'it'\''s'`), empty
-words, backslashes before punctuation and before `"` and `\` in double quotes, commas, `#` within a word.
+words, backslashes before punctuation and in double quotes (`"\w+"`), commas, `@` and `:` anywhere, `#` and
+`^` within a word, braces without a comma (`{}`, `HEAD@{1}`).
 """
 
 from __future__ import annotations
@@ -64,13 +65,14 @@ _BARE = (
 _QUOTED = r""""[^"$`\\!\x00-\x1f\x7f]++"|'[\w./:@+=~#$*?\[\]{}!-]++'"""
 _ANY_SHELL = _Grammar.of(f"(?:{_BARE}(?:(?<==)(?:{_QUOTED}))?+|{_QUOTED})")
 _POSIX_QUOTED = (
-    r'"(?:[^"$`\\!\x00-\x1f\x7f]|\\["\\])*+"'
+    r'"(?:[^"$`\\!\x00-\x1f\x7f]|\\[^$`!\x00-\x1f\x7f])*+"'
     r"|'(?:[^'\\\x00-\x1f\x7f]|\\(?![\\']))*+'"  # fish has escapes in single quotes, but only these two
     r"|\\[ '\"\\();&|<>*?$#\[\]{}]"
+    r"|\{\w*+\}"  # `{}` of find, `stash@{0}` of git: braces without a comma are themselves
 )
 _POSIX = _Grammar.of(
-    rf"(?:[\w./+,-]|{_POSIX_QUOTED})"
-    rf"(?:[\w./:+@=%,-]|(?<=[A-Za-z0-9])[~#]|{_POSIX_QUOTED})*+"
+    rf"(?:[\w./:+@,-]|{_POSIX_QUOTED})"
+    rf"(?:[\w./:+@=%,-]|(?<=[A-Za-z0-9])[~#]|(?<=[\w@^])\^|{_POSIX_QUOTED})*+"
 )
 _has_quote = re.compile(r"[\"'\\]").search
 _find_pieces = re.compile(
@@ -100,6 +102,7 @@ _REASONS = (
     ("\x00", UNSAFE_CHARACTER),
 )
 _find_reason = re.compile(r"[\x00-\x1f\x7f;&|<>$`*?\[\]{}()\\#!%^\"']").search
+_find_reason_in_quotes = re.compile(r"[\x00-\x1f\x7f$`\\!]").search
 _match_quoted = re.compile('"[^"]*"').match
 
 
@@ -174,7 +177,7 @@ def _explain(skeleton: str, grammar: _Grammar) -> str:
         return "a pipe" if "|" in skeleton else "no command"
     quoted = _match_quoted(rest)
     inside = quoted.end() - 1 if quoted else 0
-    culprit = _find_reason(rest, 1, inside) or _find_reason(rest, inside + 1 if quoted else 0)
+    culprit = _find_reason_in_quotes(rest, 1, inside) or _find_reason(rest, inside + 1 if quoted else 0)
     if culprit is None:
         return "a character that some shell reads (double quotes around the word help)"
     for characters, reason in _REASONS:

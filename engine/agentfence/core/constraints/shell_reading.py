@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import re
 from itertools import pairwise
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from agentfence.core.constraints.shell_lines import LineReader
@@ -26,7 +27,7 @@ from agentfence.core.constraints.shell_words import MAX_DEPTH, UnreadableError, 
 from agentfence.core.values import field, frozen
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
 _find_unsafe = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\xa0\u1680\u180e\u2000-\u200f\u2028-\u202f\u205f-\u206f\u3000\ufeff\ud800-\udfff]"
@@ -45,8 +46,10 @@ _match_arithmetic_term = re.compile(r"[()]|[\w\s$+*/%<>=!&|^~?:,.\[\]-]++", re.A
 
 
 _MAX_COMMANDS = 2000
+_NO_VALUES: Mapping[str, Sequence[str]] = MappingProxyType({})
 _CONTINUE = frozenset(["if", "then", "elif", "else", "fi", "while", "until", "do", "done", "{", "}", "!"])
 """Reserved words behind which a command can begin."""
+_DECLARING = frozenset(["export", "declare", "local", "readonly", "typeset"])
 _COMMAND_ENDS = frozenset(["", *"\n;&|)"])
 _WORD_ENDS = _COMMAND_ENDS | frozenset(" \t<>")
 
@@ -66,6 +69,8 @@ class SimpleCommand:
     """The variables that it sets, as `NAME=VALUE`, where the values are known."""
     redirections: Sequence[str] = ()
     """Its redirections, as `> FILE`."""
+    values: Mapping[str, Sequence[str]] = _NO_VALUES
+    """What the script sets variables to, as far as it is written out; known when the whole text is read."""
 
 
 @frozen
@@ -75,6 +80,13 @@ class Script:
     commands: list[SimpleCommand] = field(default_factory=list)
     pipelines: list[str] = field(default_factory=list)
     """Whole pipelines, and each two neighbours in them, with ` | ` between the commands."""
+    values: dict[str, list[str]] = field(default_factory=dict)
+    """What variables are set to, as far as it is written out."""
+
+    def set_value(self, assignment: str) -> None:
+        """Note what a variable is set to by `NAME=VALUE`."""
+        name, _, value = assignment.partition("=")
+        self.values.setdefault(name.rstrip("+"), []).append(value)
 
 
 def read_shell(text: str) -> Script | str:
@@ -262,7 +274,9 @@ class _Reader(LineReader):
         self._read_in()
         self.skip_blanks()
         while self.position < len(self.text) and self.text[self.position] not in ";\n":
-            self.read_required_word()
+            word = self.read_required_word()
+            if word.is_known:
+                self.script.set_value(f"{variable.group()}={word.text}")
             self.skip_blanks()
 
     def _read_in(self) -> None:
@@ -343,8 +357,11 @@ class _Reader(LineReader):
         if len(self.script.commands) == _MAX_COMMANDS:
             raise UnreadableError("more than 2000 commands")
         is_piped = self.is_fed or bool(self.piped)
+        exported = [each.text for each in words[1:]] if words and words[0].text in _DECLARING else ()
+        for setting in (*settings, *exported):
+            self.script.set_value(setting)
         self.script.commands.append(
-            SimpleCommand(tuple(words), assigns, inputs, is_piped, settings, redirections)
+            SimpleCommand(tuple(words), assigns, inputs, is_piped, settings, redirections, self.script.values)
         )
         self.piped.append(" ".join(word.text for word in words))
 
@@ -353,13 +370,16 @@ class _Reader(LineReader):
         if not _match_assignment(self.text, start, self.position):
             return False
         if self.text.startswith("=(", self.position - 1):
+            name = self.text[start : self.position]
+            values: list[str] = []
             self.position += 1
             self.skip_lines()
             while not self.text.startswith(")", self.position):
                 if self.text.startswith("[", self.position):
                     self.check_subscript()
-                self.read_required_word()
+                values.append(self.read_required_word().text)
                 self.skip_lines()
+            self.script.set_value(name + " ".join(values))
             self.position += 1
             if self.text[self.position : self.position + 1] not in _WORD_ENDS:
                 raise UnreadableError("a word that goes on behind a list of values")
