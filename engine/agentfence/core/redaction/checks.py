@@ -21,6 +21,12 @@ _TECHNICAL = late_regex(
     rb"(?i)(?:sha|base|utf|md|rs|hs|es|ps|aes|rsa|oauth|ipv|v|x|http|socks|python|gpt)[-_]?\d.*|0x[0-9a-f]{1,40}"
 )
 _PUBLISHABLE = late_regex(rb"(?i)(?:[a-z0-9-]+_)*(?:pk|pub|public|publishable)[_-]")
+_HEX = late_regex(rb"[0-9a-fA-F]{32,}")
+_REFERENCE = late_regex(
+    rb"\$\{[A-Za-z_][A-Za-z0-9_.]*\}|\$[A-Z_][A-Z0-9_]*|\$[a-z_]*(?:pass|pwd|token|secret|key)[a-z_]*|\$\([^()]*\)"
+    rb"|\{\{[^{}]*\}\}|\{[A-Za-z_][A-Za-z_.]*\}|%[sdv]|%[A-Z_]+%|[*xX.]{3,}|PASS|PASSWORD|PWD|SECRET|TOKEN"
+)
+_UNFILLED = late_regex(rb"(?:[A-Za-z]{1,8}[0-9]{0,2}[_-]){0,3}(?:x{6,}|X{6,}|\*{6,})")
 _MANY_TURNS = 4
 _USER = re.compile(rb"""(?:\A|[\s"'`=(,\[{>|/;\f])([A-Za-z0-9._%+-]{1,40}):\Z""")
 _LABELS_WITH_PORT = frozenset(b"sip sips xmpp jid http https tcp udp image digest".split())
@@ -55,6 +61,16 @@ def is_given(password: bytes) -> bool:
     return not is_filled_in and _WORDLIKE.search(password) is not None
 
 
+def is_given_in_place(value: bytes) -> bool:
+    """Whether the same is no name of a file to be read: `key=@file`."""
+    return is_given(value) and not value.startswith(b"@")
+
+
+def is_no_reference(password: bytes) -> bool:
+    """Whether what stands for a password in a URL is one: no variable, and nothing to be filled in."""
+    return _REFERENCE.fullmatch(password) is None
+
+
 def has_digit(text: bytes) -> bool:
     """Whether a digit is in it, as in nearly every generated token and in few words."""
     return _DIGIT.search(text) is not None
@@ -63,6 +79,11 @@ def has_digit(text: bytes) -> bool:
 def looks_random(text: bytes) -> bool:
     """Whether letters of both cases and digits alternate as in no word, number, UUID or hash."""
     return is_mixed(text) and alternates(text)
+
+
+def looks_issued_or_hex(text: bytes) -> bool:
+    """Whether this is random as above, or a run of hex digits as long as the ids of sessions are."""
+    return looks_random(text) or _HEX.fullmatch(text) is not None
 
 
 def is_mixed(text: bytes) -> bool:
@@ -83,6 +104,11 @@ def is_not_publishable(text: bytes) -> bool:
 def looks_issued(text: bytes) -> bool:
     """Whether this is a token that some service made, and not one to be shown."""
     return looks_random(text) and is_not_publishable(text)
+
+
+def is_filled_in(token: bytes) -> bool:
+    """Whether this is more than the look of a token: `ghp_xxxxxxxx` is none."""
+    return _UNFILLED.fullmatch(token) is None
 
 
 def looks_chosen(text: bytes) -> bool:

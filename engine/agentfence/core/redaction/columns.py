@@ -13,7 +13,7 @@ import re
 from typing import TYPE_CHECKING
 
 from agentfence.core.redaction.assignments import NAMED, named_once
-from agentfence.core.redaction.checks import has_digit, looks_chosen, looks_random
+from agentfence.core.redaction.checks import has_digit, looks_chosen, looks_issued_or_hex, looks_random
 from agentfence.core.redaction.names import Proof, SecretName
 from agentfence.core.redaction.scanning import byte_scanner
 from agentfence.core.redaction.spans import Span
@@ -139,6 +139,9 @@ class Columns:
         names = [name.strip(_QUOTES) for name in head.split(separator)]
         if b" " in head.replace(b'"', b"") or not all(map(_HEAD_FIELD.fullmatch, names)):
             return
+        above = text[text.rfind(b"\n", max(0, first - _LONGEST_HEAD), max(0, first - 1)) + 1 : first]
+        if above.strip() and above.count(separator) == head.count(separator):
+            return  # a row among others
         yield from self._read_rows(text, last, separator, names, work)
 
     def _read_markdown(self, text: bytes, start: int, end: int, work: Work) -> Iterator[Span]:
@@ -194,6 +197,8 @@ def _is_told(value: bytes, secret: SecretName) -> bool:
             return value.isdigit()
         case Proof.RANDOM:
             return len(value) >= _SHORTEST_RANDOM and looks_random(value)
+        case Proof.ISSUED:
+            return len(value) >= _SHORTEST_RANDOM and looks_issued_or_hex(value)
         case Proof.CHOSEN:
             return looks_chosen(value)
         case Proof.NONE:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from agentfence.core.redaction.checks import has_digit, is_given, looks_chosen
+from agentfence.core.redaction.checks import has_digit, is_given, is_given_in_place, looks_chosen
 from agentfence.core.redaction.kinds import Kind
 
 if TYPE_CHECKING:
@@ -86,9 +86,9 @@ COMMANDS = (
     ),
     Kind(
         "password",
-        rb"""[^\s@"']+""",
-        before=rb"\b(?:sqlplus|sqlldr|expdp|impdp|rman)\b[^\n|;/]*?[\s\"'=][A-Za-z0-9_.#-]+/",
-        after=rb"(?:@|\s|$)",
+        rb"""[^\s@"'\\]+""",
+        before=rb"\b(?:sqlplus|sqlldr|expdp|impdp|rman)\b[^\n|;/]*?[\s\"'=][A-Za-z0-9_.#-]+/\\*\"?",
+        after=rb"(?:\\*\"|@|\s|$)",
         check=is_given,
         whole=True,
     ),
@@ -109,9 +109,9 @@ COMMANDS = (
     _on_command_line(rb"""(?i:\bschtasks\b)[^\n|;]*?(?i:/r?p)\s+["']?"""),
     Kind(
         "password",
-        rb"""[^\s"'|:]+""",
-        before=rb"""\becho\s+(?:-[en]+\s+)?["']?[A-Za-z0-9_.-]+:""",
-        after=rb"""["']?\s*\|\s*(?:sudo\s+)?chpasswd""",
+        rb"""[^\s"'|:\\]+""",
+        before=rb"""\becho\s+(?:-[en]+\s+)?\\*["']?[A-Za-z0-9_.-]+:""",
+        after=rb"""\\*["']?\s*\|\s*(?:sudo\s+)?chpasswd""",
         check=is_given,
         whole=True,
     ),
@@ -120,13 +120,13 @@ COMMANDS = (
         rb"""[^\s"'|]+""",
         before=rb"""\b(?:echo|printf)\s+(?:-[en]+\s+)?["']?""",
         after=rb"""["']?\s*\|[^\n|;]*(?:--(?:password-stdin|with-token|token-stdin|passphrase-fd)|\bsudo\s(?:[^\n|;]*\s)?-[A-Za-z]*S\b"""
-        rb"|\b(?:passwd|kinit|cryptsetup|smbpasswd)\b)",
+        rb"|\b(?:passwd|kinit|cryptsetup|smbpasswd)\b|\bsecrets?\s+(?:create|set|put|add|versions\s+add)\b|\benv\s+add\b)",
         check=is_given,
         whole=True,
     ),
     _on_command_line(
         rb"\b(?:sudo\s(?:[^\n|;<]*\s)?-[A-Za-z]*S|su|kinit|smbpasswd|cryptsetup|with-token|password-stdin"
-        rb"""|pass\s+insert|secret\s+(?:put|set)|secret-tool)\b[^\n|;<]*<<<\s*["']?"""
+        rb"""|passwd|env\s+add|pass\s+insert|secrets?\s+(?:put|set|add|create)|secret-tool)\b[^\n|;<]*<<<\s*["']?"""
     ),
     _on_command_line(
         rb"\s-[uUln]"
@@ -196,7 +196,7 @@ COMMANDS = (
     Kind(
         "password",
         rb"""[^"'\n]+""",
-        before=rb"""(?:\bauth\s*=\s*|\b[A-Za-z]*(?:BasicAuth|DigestAuth))\(\s*["'][^"'\n]*["']\s*,\s*[bru]?["']""",
+        before=rb"""(?:\bauth["']?\s*[:=]\s*[(\[]|\b[A-Za-z]*(?:BasicAuth|DigestAuth)\()\s*["'][^"'\n]*["']\s*,\s*[bru]?["']""",
         check=is_given,
         whole=True,
     ),
@@ -207,7 +207,7 @@ COMMANDS = (
     Kind(
         "token",
         _ARGUMENT,
-        before=rb"""\b(?:vault|cargo)[ \t"',\\]{1,20}login[ \t"',\\]{1,20}""",
+        before=rb"""\b(?:vault|cargo|wandb)[ \t"',\\]{1,20}login[ \t"',\\]{1,20}""",
         check=has_digit,
         whole=True,
     ),
@@ -218,6 +218,7 @@ COMMANDS = (
         rb"snmp-server\s+(?:community|host\s+\S+(?:\s+version\s+\S+)?)"
         rb"|\b(?:radius|tacacs)(?:-server)?\b[^\n]{0,120}?\bkey(?:\s+[0-9])?"
         rb"|\bisakmp\s+key(?:\s+[0-9])?|\bkey-string(?:\s+[0-9])?|\bpre-shared-key\s+(?:ascii-text|hexadecimal)"
+        rb"|\b(?:authentication|message-digest)-key\s+[0-9]+\s+(?:md5|sha[0-9-]*)(?:\s+[0-9])?"
         rb"|\b(?:password|secret)\s+[0-9])"
         rb"""\s+["']?""",
         check=looks_chosen,
@@ -300,6 +301,66 @@ COMMANDS = (
         rb"""[^"'\s\\]+""",
         before=rb"""(?i:(?:\.log_?in|\blogin|\.auth|\.authenticate|\bsp_addlogin|changeUserPassword|Credentials?|PasswordAuthentication)\(?\s*[bruN]?\\*["'][^"'\n]*["']\s*,\s*[bruN]?\\*["'])""",
         check=looks_chosen,
+        whole=True,
+    ),
+    _on_command_line(rb"""--from-literal[= "',\\]{1,9}[A-Za-z0-9._-]+=\\*["']?"""),
+    _on_command_line(
+        rb"\b(?:secrets?|keys)\s+(?:set|put|create|add|update)\b"
+        + OPTION
+        + rb"""(?:--?(?:value|body|b|v)(?:=["']?|"""
+        + _NEXT
+        + rb""")|[A-Za-z_][A-Za-z0-9_]*=["']?)"""
+    ),
+    _on_command_line(rb"\bdoppler" + _NEXT + rb"secrets" + _NEXT + rb"set" + _NEXT + rb"[A-Z0-9_]+" + _NEXT),
+    _on_command_line(
+        rb"""\bput-parameter\b[^\n|;]*?(?i:securestring|passw|secret|token|api[_-]?key)[^\n|;]*?\s["']?--value(?:=|"""
+        + _NEXT
+        + rb")"
+    ),
+    Kind(
+        "secret",
+        _ARGUMENT,
+        before=rb"--value" + _NEXT,
+        after=rb"""[^\n|;]*--type["',=\s]+SecureString""",
+        check=is_given,
+        whole=True,
+    ),
+    _on_command_line(
+        rb"\bvault"
+        + _NEXT
+        + rb"(?:kv"
+        + _NEXT
+        + rb"(?:put|patch)|write"
+        + _NEXT
+        + rb"(?:secret|kv|cubbyhole)/)"
+        + OPTION
+        + rb"""[A-Za-z0-9_.-]+=["']?""",
+        check=is_given_in_place,
+    ),
+    _on_command_line(rb"\bbw" + _NEXT + rb"(?:unlock|login" + _NEXT + rb"[^\s@]+@\S+?)" + _NEXT),
+    _on_command_line(rb"\bssh-keygen\b" + OPTION + rb"-[NP]" + _NEXT),
+    _on_command_line(rb"\b(?:signtool|certutil)\b" + OPTION + rb"[/-]p" + _NEXT),
+    _on_command_line(rb"\b(?:wifi-sec\.psk|set_network\s+[0-9]+\s+(?:psk|password))" + _NEXT),
+    _on_command_line(
+        rb"(?i:\breg\s+add\b[^\n|;]*?/v\s+\S*(?:passw|secret|token|pwd|api_?key)[^\n|;]*?/d" + _NEXT + rb")"
+    ),
+    _on_command_line(rb"\brootpw\b" + OPTION + rb"--plaintext" + _NEXT),
+    _on_command_line(rb"\btwilio\s+login\s+AC\S+\s+"),
+    _on_command_line(rb"\bopenai\b" + OPTION + rb"-k" + _NEXT),
+    Kind(
+        "password",
+        rb"""[^\s"']+""",
+        before=rb"(?:\bmachine\s+\S+|\bdefault)\s+login\s+\S+\s+(?:account\s+\S+\s+)?password\s+",
+        check=is_given,
+        whole=True,
+    ),
+    Kind(
+        "password",
+        rb"""[^"'\n\\]+""",
+        before=rb"""(?:\bjwt\.(?:sign|encode|decode|verify)\(\s*[A-Za-z_.{}$ ]+"""
+        rb"""|\bcreateHmac\(\s*\\*["'][A-Za-z0-9-]+\\*["']"""
+        rb"""|\b(?:str(?:case|n)?cmp|compare_digest|hash_equals)\([^"',\n]*(?i:passw|secret|token|pwd|api_?key)[^"',\n]*)"""
+        rb"""\s*,\s*[bru]?\\*["']""",
         whole=True,
     ),
 )
