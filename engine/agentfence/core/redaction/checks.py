@@ -26,6 +26,10 @@ _REFERENCE = late_regex(
     rb"\$\{[A-Za-z_][A-Za-z0-9_.]*\}|\$[A-Z_][A-Z0-9_]*|\$[a-z_]*(?:pass|pwd|token|secret|key)[a-z_]*|\$\([^()]*\)"
     rb"|\{\{[^{}]*\}\}|\{[A-Za-z_][A-Za-z_.]*\}|%[sdv]|%[A-Z_]+%|[*xX.]{3,}|PASS|PASSWORD|PWD|SECRET|TOKEN"
 )
+_VARIABLE = late_regex(
+    rb"[-\\].*|\$[A-Za-z_]*|\$[A-Z0-9_@*#]+|\$[{(\[].*|%[A-Za-z_]+%|%[sd(].*|<[^<>]*>?|\{\{.*|\{[A-Za-z_.]*\}?|\*+",
+    re.DOTALL,
+)
 _UNFILLED = late_regex(rb"(?:[A-Za-z]{1,8}[0-9]{0,2}[_-]){0,3}(?:x{6,}|X{6,}|\*{6,})")
 _MANY_TURNS = 4
 _USER = re.compile(rb"""(?:\A|[\s"'`=(,\[{>|/;\f])([A-Za-z0-9._%+-]{1,40}):\Z""")
@@ -57,8 +61,7 @@ def _luhn(digits: bytes) -> bool:
 
 def is_given(password: bytes) -> bool:
     """Whether what stands for a password on a command line is one: no variable, template or bracket."""
-    is_filled_in = password.startswith((b"$", b"%", b"<", b"{", b"-", b"*", b"\\"))
-    return not is_filled_in and _WORDLIKE.search(password) is not None
+    return _VARIABLE.fullmatch(password.rstrip(b"\\")) is None and _WORDLIKE.search(password) is not None
 
 
 def is_given_in_place(value: bytes) -> bool:

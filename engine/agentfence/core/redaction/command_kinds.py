@@ -24,7 +24,7 @@ _NEXT = rb"""["',\s\\]+"""
 
 def _on_command_line(before: bytes, check: Callable[[bytes], bool] = is_given) -> Kind:
     """Give the kind of a password that is the argument behind `before`."""
-    return Kind("password", _ARGUMENT, before=before, check=check, whole=True)
+    return Kind("password", _ARGUMENT, before=before, check=check, is_word=True, whole=True)
 
 
 def _is_chosen_word(word: bytes) -> bool:
@@ -36,12 +36,13 @@ COMMANDS = (
     _on_command_line(rb"\bsshpass\b" + OPTION + rb"""-p["', =\\]{0,30}"""),
     Kind(
         "password",
-        rb"""[^\s"':\x01]+""",
+        rb"""[^\s"':\x01][^\s"'\x01]*""",
         before=rb"\b(?:curl|wget|https?|xhs?)\b"
         + OPTION
         + rb"""(?:(?:-[A-Za-z]{0,8}[uUa]|--user|--proxy-user|--auth)["', =\\]{0,30}[^\s:"'/]+:"""
         + rb"""|(?:-E|--cert)["', =\\]{1,30}[^\s:"']+:|-b["', =\\]{0,30}[A-Za-z0-9_.-]+=)""",
         check=is_given,
+        is_word=True,
         whole=True,
     ),
     _on_command_line(

@@ -53,6 +53,8 @@ class Kind:
     """A second look at the secret."""
     check_before: Callable[[bytes], bool] | None = None
     """A second look at what stands before the secret, as far as `LONGEST_BEFORE`."""
+    is_word: bool = False
+    """Whether it goes on to the end of the quotes around it, if there are any."""
     whole: bool = False
     """Whether to look for all of it, not only for how it begins."""
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _WRAP = re.compile(rb"(?<=[A-Za-z0-9._+/=-])\\?\r?\n[ \t]*+(?=[A-Za-z0-9._+/=-])")
 _REST_OF_LINE = re.compile(rb"[A-Za-z0-9._+/=-]{0,256}+")
 _WIDE = 60
-_QUOTES = (b'"', b"'")
+_OPENING = re.compile(rb"""["'][^\s"'\x01]{0,64}\Z""")
 _BREAKS = re.compile(rb"[\n\x01]| -|=")
 """What shows that a quote has ended before."""
 _LONGEST_QUOTED = 200
@@ -79,7 +79,7 @@ class Tokens:
             else:
                 kind, start, position = self._secret(match)
                 if _is_secret(kind, text, start, position):
-                    position = _end_of_quoted(text, start, position)
+                    position = _end_of_quoted(text, start, position) if kind.is_word else position
                     yield Span(start, position, kind.name)
                 elif kind.before:
                     position = max(start, first + 1)  # the secret that is none may hold another kind
@@ -116,8 +116,9 @@ def _is_secret(kind: Kind, text: bytes, start: int, end: int) -> bool:
 
 def _end_of_quoted(text: bytes, start: int, end: int) -> int:
     """Give where a quoted secret ends that was read up to its first blank; else `end`."""
-    quote = text[start - 1 : start]
-    if quote not in _QUOTES or text[end : end + 1] != b" ":
+    opened = _OPENING.search(text, max(0, start - _LONGEST_QUOTED), start)
+    quote = opened[0][:1] if opened else b""
+    if not quote or text[end : end + 1] in {quote, b"\n", b"\\", b""}:
         return end
     rest = text[end : end + _LONGEST_QUOTED]
     words = rest.partition(quote)[0]

@@ -42,7 +42,11 @@ _WORDS = rb"|".join(
 )
 """Words of prose, types and keywords: where one stands as a value, none is given."""
 _MOST_BACKSLASHES = 64
-_END = rb"""(?=[\s"'`,;)}\]|&>\\]|[.:?!](?:[\s"'`,;)]|\Z)|\Z)"""
+_END = (
+    rb"""(?=[\s)}\]|&>\\]|["'`](?![A-Za-z0-9])|[,;](?!\w(?![A-Za-z0-9_.-]{0,40}[:=]))"""
+    rb"""|[.:?!](?:[\s"'`,;)]|\Z)|\Z)"""
+)
+"""The end of a word, and not only of the part of a password up to a sign."""
 _CODE = (
     rb"[A-Za-z_$](?:[A-Za-z_$.]{1,120}+|\?\.|::|64|256|512|(?<=[mM][dD])5|(?<=[sS][hH][aA])[123]){0,8}+"
     rb"[(\[](?:[^\n]{0,200}?[)\]]|\s*(?:\n|\Z))"
@@ -87,12 +91,13 @@ _HONEST = re.compile(
     )
 )
 _QUOTED = re.compile(
-    rb"""[bBrRfFuUNn@]{0,2}(?:\"{3}(?P<text>.*?)(?:\"{3}|\Z)|'{3}(?P<lines>.+?)(?:'{3}|\Z)|"(?P<double>(?:[^"\\]|\\.)*+)"?"""
-    rb"""|'(?P<single>(?:[^'\\\n]|\\.)*+)'?|`(?P<back>(?:[^`\\]|\\.)*+)`?)""",
+    rb"""[bBrRfFuUNn@]{0,2}(?:\"{3}(?P<text>.*?)(?:\"{3}|\Z)|'{3}(?P<lines>.+?)(?:'{3}|\Z)|"(?P<double>(?:[^"\\]|\\.|"")*+)"?"""
+    rb"""|'(?P<single>(?:[^'\\\n]|\\.|''|'\\'')*+)'?|`(?P<back>(?:[^`\\]|\\.)*+)`?)""",
     re.DOTALL,
 )
 _BARE = re.compile(
     rb"""(?:[^\s"'`<>&;,\\]
+      | (?<=[A-Za-z0-9])["'`](?=[A-Za-z0-9])
       | &(?!&|amp;|\s|\Z|[A-Za-z0-9_.%\[\]-]{1,40}=)          # the next parameter
       | ;(?!\s|\Z|[A-Za-z0-9_.\ -]{1,40}=)                    # the next part of a connection string
       | ,(?!\s|\Z|["']|[A-Za-z0-9_.-]{1,40}[:=])              # the next entry
