@@ -42,7 +42,8 @@ _CERTAIN = (
     rb"|(?:api|access|private|secret|encryption|decryption|signing|master|account|shared|auth|session|service|license"
     rb"|deploy|ssh|ssl|tls|storage|subscription|functions|app|application|client|consumer|wpa|wep|wifi|hmac|aes"
     rb"|integration|recovery)[ _.-]?key|sess(?:ion)?[ _.-]?id|conn(?:ection)?[ _-]?str|card[ _-]?number"
-    rb"|(?:seed|recovery)[ _-]?(?:phrase|words)|(?:otp|mfa|fa)[ _-]?seed|(?:setup|authenticator)[ _-]?key"
+    rb"|(?:seed|recovery)[ _-]?(?:phrase|words)|scratch[ _-]?code"
+    rb"|(?:otp|mfa|fa)[ _-]?seed|(?:setup|authenticator)[ _-]?key"
     rb"|key[ _-]?material|auth_?ident|request[_-]?state|saml[_-]?response"
     rb"|(?:pin|mfa|fa|factor|verification|security|recovery|backup|auth|access|time)[ _-]?(?:code|answer|pin)"
     rb"|(?:\b|_)(?:pw|pin|otp|totp|mfa|cvv|cvc|csc|ssn)|(?-i:[a-z](?:Pw|Pin|Otp|Mfa|Cvv|Cvc|Ssn))"
@@ -75,7 +76,9 @@ def named_once(forms: Iterable[bytes]) -> bytes:
 
 _TYPED = rb" (?:[Aa]s )?\*?(?i:string|securestring|n?(?:var)?char|text)(?:\([0-9A-Za-z]{1,4}\))?"
 """The type that some languages write behind a name, before the sign."""
-_SIGN = rb"""(?:\[[1-9]?[0-9]*\]|""" + _TYPED + rb""")?[\f"'`\]]{0,9}\s*[?!+]?(?:[:=]|<-|\xef\xbc\x9a)"""
+_SIGN = (
+    rb"""(?:\[[1-9]?[0-9]*\]|""" + _TYPED + rb""")?[\f"'`\]]{0,9}\s*[?!+]?(?:[:=]|<-|\xef\xbc[\x9a\x9d])"""
+)
 _SETTING = (
     rb"(?:(?i:set|with|use)[A-Za-z_]{0,16}(?i:"
     + _CERTAIN
@@ -109,7 +112,8 @@ _FORMS = (
     + _SPOKEN
     + rb")"
     + _NAME_REST
-    + rb"""(?:\s+(?:is|was|ist|lautet|est|es)[\s:]|(?:[ \t|]+|\r?\n)["'`]?[^\s"'`=:,]*[0-9]|[ \t]+["']"""
+    + rb"""(?:\s+(?:is|was|ist|lautet|est|es)[\s:]|(?:[ \t|]+|\r?\n)["'`]?[^\s"'`=:,]*[0-9]"""
+    + rb"""|[ \t]+["']|[ \t]+(?:[a-z]{4}-){3}"""
     + rb"""|\s+(?:is\s+generated\s+|generated\s+|set\s+)?for\s+[^\s:]+:\s"""
     + rb"""|\s+(?:(?:has\sbeen|changed|set|reset|updated|rotated)\s+)*(?:to|from)\s"""
     + rb"""|[ \t]*[-=]>[ \t]|[ \t]+\xe2\x86\x92[ \t]|[ \t]+(?:-|\xe2\x80[\x93\x94])[ \t]"""
@@ -206,6 +210,8 @@ _NOT_ASSIGNED = re.compile(rb"(?:(?i:unexpected )|:[a-z]{3,10} (?:[A-Za-z]{1,20}
 user of a URL."""
 _SPOKEN_VALUE = re.compile(rb"""["'`]?([^\s"'`<>,;]{6,200})(?![\x80-\xbf])""")  # no half characters
 _QUOTED_WORD = re.compile(rb"""\f*(["'`])([^\s"'`]{6,200})\f*\1""")
+_GROUPS = re.compile(rb"(?:[a-z]{4}-){3,7}[a-z]{4}\b")
+"""Letters in groups, as the passwords of apps are shown."""
 _ESCAPE = re.compile(rb"\\u[0-9A-Fa-f]{4}")
 _CONTENT = re.compile(rb"(?:<!\[CDATA\[)?([^<>]{1,8192}?)(?:\]\]>)?</")
 _ARGUMENT = re.compile(rb"""[bru]?\f*+["'`]([^\s"'`<>]{6,400})\f*+["'`]""")
@@ -214,7 +220,8 @@ _SETTER = re.compile(
     rb"|(?:[A-Za-z0-9_.]*\.)?(?i:passw(?:or)?d|pwd)\Z"
 )
 _EQUALS = re.compile(rb"\.(?:[eE]quals(?:IgnoreCase)?|eql|compareTo)\Z")
-_QUOTED_NAME = re.compile(rb"""["'`]([a-z]{2,20}_[a-z_]{2,40})["'`]""")
+_QUOTED_NAME = re.compile(rb"""["'`]([a-z]{1,20}[_-][a-z_-]{2,40})["'`]""")
+_LAST_PART = re.compile(rb"(?:[a-z]+|[A-Z][a-z]+)\Z")
 _FIRST_ARGUMENT = re.compile(rb"""\(\s*\f*["'`][^"'`\n\f]{0,30}\Z""")
 _TAGGED = re.compile(rb"""([^\s"'`<>,;]{6,200})[ \t]*(?=<|\r?\n|\Z)""")
 _DEFINING = re.compile(
@@ -243,6 +250,7 @@ _FALLBACK = re.compile(
 )
 """A reference before the value that counts without it: `process.env.KEY || "…"`."""
 _WIDE_COLON = "：".encode()
+_WIDE_EQUALS = "＝".encode()
 _REDACTED = re.compile(rb"""["'`\f]{0,9}\x01++(?=[\s"'`,;)}\]&\f]|\Z)""")
 """What was found before, and blanked."""
 _QUOTES = (b'"', b"'", b"`")
@@ -270,7 +278,7 @@ class Assignments:
     def find(self, text: bytes, work: Work) -> Iterator[Span]:
         """Give the secrets in `text`."""
         position = 0
-        text = text.replace(_WIDE_COLON, b":  ")
+        text = text.replace(_WIDE_COLON, b":  ").replace(_WIDE_EQUALS, b"=  ")
         for _ in work.looks(_COST):
             found = self._scanner.search_near(text, position)
             if found is None:
@@ -361,15 +369,31 @@ class Assignments:
 
     def _is_reference(self, text: bytes, start: int, end: int, position: int) -> bool:
         """Whether the value is a variable of that name: `self.password = password`, `token=ACCESS_TOKEN`."""
+        name = text[start:end]
         quoted = _QUOTED_NAME.match(text, position)
         if quoted:
-            return text[start:end].lower().endswith(quoted[1].lower())
+            return _letters(name).endswith(_letters(quoted[1]))
         found = _NAME.match(text, position)
         if found is None or not found[0].replace(b"_", b"").isalpha():
             return False
-        name, value = _NO_LETTERS.sub(b"", text[start:end].lower()), _NO_LETTERS.sub(b"", found[0].lower())
-        is_alike = name.endswith(value) or (b"_" in found[0] and value.endswith(name))
+        if name.startswith((b"self.", b"this.")) or _is_member(name, found[0]):
+            return True
+        value = _letters(found[0])
+        is_alike = _letters(name).endswith(value) or (b"_" in found[0] and value.endswith(_letters(name)))
         return is_alike and self._classify(found[0].decode(errors="replace")) is not None
+
+
+def _letters(name: bytes) -> bytes:
+    return _NO_LETTERS.sub(b"", name.lower())
+
+
+def _is_member(name: bytes, value: bytes) -> bool:
+    """Whether a variable is named as what it is assigned to, or its last word: `creds.email = email`."""
+    before, dot, member = name.rpartition(b".")
+    if dot and before and value.startswith(member) and value[len(member) : len(member) + 1].isupper():
+        return True
+    last = _LAST_PART.search(name)
+    return last is not None and last.start() > 0 and last[0].lower() == value.lower() and value.islower()
 
 
 def _is_prompt(text: bytes, start: int, end: int, position: int) -> bool:
@@ -491,6 +515,11 @@ def _read_spoken(text: bytes, position: int, secret: SecretName, *, is_said: boo
     quoted = _QUOTED_WORD.match(text, position) if is_said and secret.label == "password" else None
     if quoted:
         return None if is_honest(text, quoted.start(2)) else Reading((quoted.span(2),), quoted.end())
+    if not is_said and text[position : position + 1] == b"*":
+        return None  # a pointer: `user_pwd *find(…)`
+    groups = _GROUPS.match(text, position)
+    if groups and b"-" in groups[0]:
+        return Reading((groups.span(),), groups.end())
     spoken = _SPOKEN_VALUE.match(text, position)
     said = _ESCAPE.sub(b"", spoken[1]) if spoken else b""
     if spoken and (looks_chosen(said) or (secret.label.endswith("code") and has_digit(said))):

@@ -30,6 +30,7 @@ _VARIABLE = late_regex(
     rb"[-\\].*|\$[A-Za-z_]*|\$[A-Z0-9_@*#]+|\$[{(\[].*|%[A-Za-z_]+%|%[sd(].*|<[^<>]*>?|\{\{.*|\{[A-Za-z_.]*\}?|\*+",
     re.DOTALL,
 )
+_SECRET_WORD = late_regex(rb"(?i)securestring|passw|secret|token|api[_-]?key")
 _UNFILLED = late_regex(rb"(?:[A-Za-z]{1,8}[0-9]{0,2}[_-]){0,3}(?:x{6,}|X{6,}|\*{6,})")
 _MANY_TURNS = 4
 _USER = re.compile(rb"""(?:\A|[\s"'`=(,\[{>|/;\f])([A-Za-z0-9._%+-]{1,40}):\Z""")
@@ -129,6 +130,11 @@ def ends_with_user_of_mail(before: bytes) -> bool:
     """Do the same where an address of mail may follow, as behind many a label: `cc:bob1@h.example`."""
     user = _USER.search(before)
     return user is not None and user[1].lower() not in _LABELS
+
+
+def names_secret(before: bytes) -> bool:
+    """Whether a word for a secret is in what stands before a value."""
+    return _SECRET_WORD.search(before) is not None
 
 
 def is_basic_credential(text: bytes) -> bool:

@@ -7,7 +7,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from agentfence.core.redaction.checks import has_digit, is_given, is_given_in_place, looks_chosen
+from agentfence.core.redaction.checks import (
+    has_digit,
+    is_given,
+    is_given_in_place,
+    looks_chosen,
+    names_secret,
+)
 from agentfence.core.redaction.kinds import Kind
 
 if TYPE_CHECKING:
@@ -313,10 +319,14 @@ COMMANDS = (
         + rb""")|[A-Za-z_][A-Za-z0-9_]*=["']?)"""
     ),
     _on_command_line(rb"\bdoppler" + _NEXT + rb"secrets" + _NEXT + rb"set" + _NEXT + rb"[A-Z0-9_]+" + _NEXT),
-    _on_command_line(
-        rb"""\bput-parameter\b[^\n|;]*?(?i:securestring|passw|secret|token|api[_-]?key)[^\n|;]*?\s["']?--value(?:=|"""
-        + _NEXT
-        + rb")"
+    Kind(
+        "secret",
+        _ARGUMENT,
+        before=rb"""\bput-parameter\b[^\n|;]*?\s["']?--value(?:=|""" + _NEXT + rb")",
+        check=is_given,
+        check_before=names_secret,
+        is_word=True,
+        whole=True,
     ),
     Kind(
         "secret",

@@ -241,6 +241,7 @@ TOKENS = (
         rb"[A-Za-z0-9%]{30,}",
     ),
     Kind("salesforce-session", rb"\b00D[A-Za-z0-9]{12}(?:[A-Za-z0-9]{3})?!", rb"[A-Za-z0-9._]{60,}"),
+    Kind("trello-token", rb"\bATTA[0-9a-f]{6}", rb"[0-9a-f]{50,}"),
     Kind("clickup-token", rb"\bpk_[0-9]{5,10}_", rb"[A-Z0-9]{32}"),
     Kind("intercom-token", rb"\bdG9rO", rb"[A-Za-z0-9+/=]{30,}"),
     Kind("sanity-token", rb"\bsk[A-Za-z0-9]{16}", rb"[A-Za-z0-9]{100,}", check=looks_random),
@@ -302,6 +303,9 @@ TOKENS = (
     Kind("age-key", rb"AGE-SECRET-KEY-(?:PQ-)?1", rb"[A-Z0-9]{20,}"),
     Kind("password-hash", rb"\$2[abxy]?\$[0-9]{2}\$", rb"[./A-Za-z0-9]{40,}"),
     Kind("password-hash", rb"\$(?:1|5|6|y|7|apr1|argon2id?|argon2d)\$", rb"[./A-Za-z0-9$,=+]{20,}"),
+    Kind("password-hash", rb"\bpbkdf2_sha[0-9]{1,3}\$[0-9]+\$", rb"[A-Za-z0-9+/=$]{30,}"),
+    Kind("password-hash", rb"\b(?:scrypt|pbkdf2)(?::[a-z0-9]+)+\$[A-Za-z0-9]+\$", rb"[0-9a-f]{40,}"),
+    Kind("password-hash", rb"\bSCRAM-SHA-[0-9]{1,3}\$[0-9]+:", rb"[A-Za-z0-9+/=$:]{40,}"),
     Kind(
         "password-hash",
         rb"\{(?:S?SHA(?:224|256|384|512)?|S?MD5|CRYPT|PBKDF2[A-Z0-9-]*)\}",
@@ -317,6 +321,7 @@ TOKENS = (
         rb"|IG[A-Za-z0-9+/]{1,4}AgEAMB[A-Z]GByqGSM49)",
         rb"[A-Za-z0-9+/=]{30,}",
     ),
+    Kind("private-key", rb"\bRWRTY0Iy", rb"[A-Za-z0-9+/=]{100,}"),
     Kind("private-key", rb"b3BlbnNzaC1rZXktdjE", rb"[A-Za-z0-9+/=]{40,}"),
     Kind(
         "jwt",

@@ -94,7 +94,7 @@ _JWK_MEMBERS = frozenset({"d", "p", "q", "dp", "dq", "qi", "k"})
 _PRIVATE_KEY = SecretName("private-key")
 _SECRET = SecretName("secret")
 _DIGITS = late_regex(r"\d[\d -]{1,21}\d")
-_NAME = late_regex(r"[A-Za-z][A-Za-z0-9_-]*")
+_NAME = late_regex(r"[A-Za-z][A-Za-z0-9_-]*[:=]?")
 _FIELDS = frozenset({"authorization", "cookie"})
 """Header fields without a hyphen."""
 _SHORTEST_RANDOM = 12
@@ -340,7 +340,11 @@ class Record:
 
     def _named_by(self, value: dict[str, Json], members: Iterable[str]) -> SecretName | None:
         """Give what the first name that announces a secret says."""
-        names = [name for member in members if isinstance(name := value.get(member), str)]
+        names = [
+            name.rpartition("/")[2] if member == "path" else name
+            for member in members
+            if isinstance(name := value.get(member), str)
+        ]
         self._take_names(names)
         self._work.spend(_COST_OF_A_SECRET)
         return next((found for name in names if (found := self._classify(name))), None)

@@ -48,7 +48,7 @@ _END = (
 )
 """The end of a word, and not only of the part of a password up to a sign."""
 _CODE = (
-    rb"[A-Za-z_$](?:[A-Za-z_$.]{1,120}+|\?\.|::|64|256|512|(?<=[mM][dD])5|(?<=[sS][hH][aA])[123]){0,8}+"
+    rb"[A-Za-z_$](?:[A-Za-z_$.]{1,120}+|\?\.|::|(?<=_)[0-9]{1,2}(?=\.)|64|256|512|(?<=[mM][dD])5|(?<=[sS][hH][aA])[123]){0,8}+"
     rb"[(\[](?:[^\n]{0,200}?[)\]]|\s*(?:\n|\Z))"
 )
 _PLACEHOLDER = (
@@ -59,7 +59,9 @@ _PLACEHOLDER = (
 """What stands for a value, quoted or not: `sk-...`, `xxxx`, `your_token`, bullets, `(not set)`."""
 _FILLED_IN = (
     rb"\$?\{[^\"'{}\n]{0,60}\}|\{\{[^\"'\n]{0,60}\}\}|<[^\"'<>\n]{0,60}>|%(?:\([a-z_]{1,40}\))?[sdr]"
-    rb"|" + _PLACEHOLDER + rb"|[~^<>=v ]{0,3}[0-9]{1,4}(?:\.[0-9]{1,5}){2}(?:-[a-z]{1,8}[.0-9]{0,6})?"
+    rb"|[A-Za-z0-9]|"
+    + _PLACEHOLDER
+    + rb"|[~^<>=v ]{0,3}[0-9]{1,4}(?:\.[0-9]{1,5}){2}(?:-[a-z]{1,8}[.0-9]{0,6})?"
     rb"|(?i:true|false|none|null|basic|bearer|token|inherit|include|same-origin|omit) ?"
 )
 _HONEST = re.compile(
@@ -83,9 +85,13 @@ _HONEST = re.compile(
             _CODE,  # getKey(), config["password"]
             rb"(?:" + _PLACEHOLDER + rb"|\xe2\x80\xa6|%[sdrv])" + _END,
             rb"[0-9]{1,3}(?:-[0-9]{1,3}|\+)? (?i:char|digit|letter|word|attempt|tries|byte|bit|day|hour)",
+            rb"[A-Za-z0-9]" + _END,  # too short for one
+            rb"\((?:[A-Za-z_$]{1,40}\??: ?[A-Za-z]|[A-Za-z_$, ]{0,80}\) ?=>)",  # a function
+            rb"/[\^\\(\[]",  # a regular expression
+            rb"(?<= = )[A-Za-z_$]{1,60} (?:\|\||\?\?|\?) ",  # one variable or another
             rb"[A-Z][A-Za-z]{1,30}<[A-Za-z&'_:, <>\[\]]{1,60}>" + _END,  # a type: Option<String>
             rb"[\"'`][ \t]*+[}\]),;]++[ \t]*+(?:\r?\n|\Z)",  # the end of a text, and of what holds it
-            rb"[bfru]?[\"'`](?:" + _FILLED_IN + rb")\f*[\"'`]",
+            rb"[bfru]?[\"'`][\"']?(?:" + _FILLED_IN + rb")\f*[\"'`]",
             rb"[bfru]?[\"'`][^\"'`A-Za-z0-9\x80-\xff\n]{0,40}[\"'`](?![\"'`])",  # nothing in it
         )
     )
@@ -118,7 +124,7 @@ _JOINT = re.compile(
 )
 """What stands between two quoted texts that are one; in parentheses:"""
 _JOINT_INSIDE = re.compile(rb"""\s*+(?:[+.&]\s*+)?(?=[bruf]?["'])""")
-LISTED = {"recovery-code", "recovery-codes", "backup-code", "backup-codes"}
+LISTED = {f"{kind}-{codes}" for kind in ("recovery", "backup", "scratch") for codes in ("code", "codes")}
 """Labels of secrets of which several stand in a row."""
 _CODE_ITEM = re.compile(
     rb"""[\s,;|"'`\[\]\f*+-]*+(?:\d{1,2}[.)]\s)?[\s"'`*\f]*+"""
@@ -200,6 +206,8 @@ def read_literal(text: bytes, position: int) -> re.Match[bytes] | None:
 def _read_joined(text: bytes, position: int) -> Reading | None:
     """Give the contents of quoted texts that stand for one: `"…" + "…"`, `("…" "…")`."""
     opened = _OPENED.match(text, position)
+    if opened and is_honest(text, opened.end()):
+        return Reading((), opened.end())
     reading = read_quoted(text, opened.end() if opened else position)
     while (
         reading
