@@ -38,7 +38,7 @@ FOREIGN = "|".join(sorted({*vocabulary.STEMS.split()}, key=len, reverse=True)).e
 _CERTAIN = (
     rb"(?:basic|http|proxy)_?auth|userpwd|(?:github|gitlab|gh|azure|devops)[_-]?pat|"
     rb"pass(?:[ -](?:phrase|code))?|pwd|pswd|secret|token|cred|cookie|jwt|psk|bearer|mnemonic|community"
-    rb"|verifier|assertion|authori[sz]ation"
+    rb"|verifier|assertion|authori[sz]ation|stringdata"
     rb"|(?:api|access|private|secret|encryption|decryption|signing|master|account|shared|auth|session|service|license"
     rb"|deploy|ssh|ssl|tls|storage|subscription|functions|app|application|client|consumer|wpa|wep|wifi|hmac|aes"
     rb"|integration|recovery)[ _.-]?key|sess(?:ion)?[ _.-]?id|conn(?:ection)?[ _-]?str|card[ _-]?number"
@@ -93,7 +93,8 @@ _ATTRIBUTE = rb"""["']\s+(?:[A-Za-z-]{1,20}=["'][^"'<>]{0,80}["']\s+){0,4}(?:val
 _MARKUP = rb"</?(?:b|i|em|strong|code|kbd|tt|pre|t[dhr]|d[dt]|p|br|span|div|li|value|name|string|data)\b"
 """What may stand between a name and its value in HTML and XML."""
 _FILLED = (
-    rb"""["'\])\f\\]{1,8}\.(?:fill|type|send_?[kK]eys|set_?[vV]alue|pressSequentially|value\s*=)\s*\(?"""
+    rb"""(?:["'\])\f\\]{1,8}\.(?:fill|type|send_?[kK]eys|set_?[vV]alue|pressSequentially|value\s*=)\s*\(?"""
+    rb"""|["']\f?,?\s+with:?\s+)"""
 )
 """What types into the field that a script has found by its name."""
 _PART = rb"""(?:\f*"(?:;[^\n]*)?\f?\r?|\f?\r|;[^\n]*)\f?\n(?:[A-Za-z-]+:[^\n]*\n)*\f?\r?\f?\n"""
@@ -225,7 +226,7 @@ _LAST_PART = re.compile(rb"(?:[a-z]+|[A-Z][a-z]+)\Z")
 _FIRST_ARGUMENT = re.compile(rb"""\(\s*\f*["'`][^"'`\n\f]{0,30}\Z""")
 _TAGGED = re.compile(rb"""([^\s"'`<>,;]{6,200})[ \t]*(?=<|\r?\n|\Z)""")
 _DEFINING = re.compile(
-    rb"""(?i:\bdefine|set_?env|put_?env|set_?property|set_?item|set_?var|set_environment_variable|\.(?:put|append)|\bfetch"""
+    rb"""(?i:\bdefine|set_?env|put_?env|set_?property|set_?item|set_?var|set_environment_variable|\.(?:put|append)|\bheader|header\.(?:add|set)|request_?header|with_?header|\bfetch"""
     rb"""|\bgetenv|\benv|environ\.(?:get|setdefault)|get_?property|get_?or_?default)\(\s*\f*["'][^"'\n\f]{0,30}\Z"""
 )
 """Calls that give a name its value, or one that counts when it has none."""
@@ -404,7 +405,8 @@ def _is_prompt(text: bytes, start: int, end: int, position: int) -> bool:
     if text[start - 1 : start] == quote:
         return True
     line = text[max(text.rfind(b"\n", 0, start) + 1, start - _LONGEST_HEAD_OF_LINE) : start]
-    return line.count(quote) % 2 == 1 and _AFTER_TEXT.match(text, position + 1) is not None
+    mark = b"\f" + quote if text[position - 1 : position] == b"\f" else quote  # of nested JSON its own quotes
+    return line.count(mark) % 2 == 1 and _AFTER_TEXT.match(text, position + 1) is not None
 
 
 def _after_colon(text: bytes, start: int, sign: re.Match[bytes]) -> int | None:

@@ -299,14 +299,14 @@ COMMANDS = (
     Kind(
         "password",
         _QUOTED,
-        before=rb"""(?i:\b(?:mysqli?_connect|mysqli|PDO|getConnection)\(\s*(?:(?:\\*"[^"\n]*"|\\*'[^'\n]*'|[A-Za-z0-9_$.]+)\s*,\s*){2})\\*["']""",
+        before=rb"""(?i:\b(?:mysqli?_connect|mysqli|PDO|getConnection|(?:pymysql|MySQLdb|DBI)(?:\.|->)connect|FTP)\(\s*(?:(?:\\*"[^"\n]*"|\\*'[^'\n]*'|[A-Za-z0-9_$.]+)\s*,\s*){2})\\*["']""",
         check=is_given,
         whole=True,
     ),
     Kind(
         "password",
         rb"""[^"'\s\\]+""",
-        before=rb"""(?i:(?:\.log_?in|\blogin|\.auth|\.authenticate|\bsp_addlogin|changeUserPassword|Credentials?|PasswordAuthentication)\(?\s*[bruN]?\\*["'][^"'\n]*["']\s*,\s*[bruN]?\\*["'])""",
+        before=rb"""(?i:(?:\.log_?in|\blogin|\.auth|\.authenticate|\bsp_addlogin|changeUserPassword|Credentials?|PasswordAuthentication|basic_?auth|\.basic|With(?:EmailAnd)?Password|oracle(?:db)?\.connect|oci_connect)\(?\s*[bruN]?\\*["'][^"'\n]*["']\s*,\s*[bruN]?\\*["'])""",
         check=looks_chosen,
         whole=True,
     ),
@@ -373,6 +373,44 @@ COMMANDS = (
         rb"""|\b(?:str(?:case|n)?cmp|compare_digest|hash_equals)\([^"',\n]*(?i:passw|secret|token|pwd|api_?key)[^"',\n]*)"""
         rb"""\s*,\s*[bru]?\\*["']""",
         whole=True,
+    ),
+    Kind(
+        "password",
+        rb"""[^"'\s\\]{4,}""",
+        before=rb"""\b(?:(?:bcrypt|argon2|scrypt|crypt|pbkdf2|pwd_context)\.(?:hash[a-z]*|crypt|encrypt)"""
+        rb"""|(?:generate_password_hash|make_password|set_?[pP]assword|password_hash|[hH]ash_?[pP]assword)"""
+        rb"""|Fernet|HMAC[0-9]{3}|hmacShaKeyFor|SecretKeySpec)\(\s*[bru]?\\*["']""",
+        check=is_given,
+        whole=True,
+    ),
+    Kind(
+        "password",
+        rb"""[^"'\s\\]{4,}""",
+        before=rb"""\.auth\(\s*\\*["']""",
+        after=rb"""\\*["']\s*\)""",
+        check=looks_chosen,
+        whole=True,
+    ),
+    _on_command_line(rb"""\bCURLOPT_(?:PROXY)?USERPWD["']?\s*(?:,|=>)\s*\\*["'][^"':\n]*:"""),
+    _on_command_line(
+        rb"\bjq\b" + OPTION + rb"--arg" + _NEXT + rb"\S*(?i:passw|secret|token|pwd|api_?key)\S*" + _NEXT
+    ),
+    _on_command_line(
+        rb"\bpulumi"
+        + _NEXT
+        + rb"config"
+        + _NEXT
+        + rb"set(?:"
+        + _NEXT
+        + rb"--\S+)*"
+        + _NEXT
+        + rb"[^\s-]*(?i:passw|secret|token|pwd|api_?key)\S*"
+        + _NEXT,
+        check=looks_chosen,
+    ),
+    _on_command_line(rb"\bansible-vault" + _NEXT + rb"encrypt_string" + _NEXT),
+    _on_command_line(
+        rb"\bmkpasswd(?:" + _NEXT + rb"-\S+(?:" + _NEXT + rb"(?:sha-[0-9]+|md5|yescrypt|bcrypt))?)*" + _NEXT
     ),
 )
 """Passwords on command lines. No two rows name one program: the scanner would look for the first of them

@@ -18,7 +18,7 @@ connection/string connection/strings conn/string conn/str connstr
 session/id session/ids sess/id shared/access/signature amz/signature goog/signature
 access/tokens api/tokens auth/tokens refresh/tokens bearer/tokens
 seed/phrase seed/words recovery/phrase recovery/code recovery/codes recovery/key backup/code backup/codes
-scratch/code scratch/codes
+scratch/code scratch/codes string/data
 github/pat gitlab/pat gh/pat azure/pat devops/pat
 access/code security/code security/answer verification/code verifier/code code/verifier auth/code
 authorization/code
