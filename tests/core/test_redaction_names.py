@@ -17,7 +17,8 @@ NEXT_AUTH_TOKEN password_reset_token X-Amz-Signature
 PROOFS = {
     Proof.CHOSEN: "pass pw",
     Proof.DIGITS: "pin PIN_CODE otp cvv cvc2 ssn cardNumber one_time_code",
-    Proof.RANDOM: "key keys auth sig signature session tokens secret_id",
+    Proof.RANDOM: "key keys sig signature tokens secret_id",
+    Proof.ISSUED: "auth session sid appid ticket",
 }
 HONEST = """
 max_tokens maxTokens maxNewTokens token_count tokenCount totalTokens num_tokens tokenizer tokenLimit nextPageToken

@@ -46,6 +46,12 @@ def test_refused_request_is_recorded_and_answered_with_its_reason() -> None:
     assert effects[1].status == 200  # type: ignore[union-attr]
 
 
+def test_reason_that_the_agent_is_told_holds_no_secret() -> None:
+    (answer,) = answered(Talk().agent(call("rm?password=hunter2", 2)))
+
+    assert "tool `rm?password=[REDACTED:password]`" in answer["error"]["message"]
+
+
 def test_call_that_cannot_be_judged_is_answered_with_what_is_wrong() -> None:
     (answer,) = answered(Talk().agent(request("tools/call", 1, name="")))
 

@@ -45,7 +45,8 @@ def refuse(gate: Gate, pending: Pending, time: float) -> Effects:
             reason_code=member.decision.reason_code if member.approval is not None else code,
         )
         records.append(Record(event))
-        answers.append(_answer(gate, member, pending, code, reason))
+        # The agent is told what the log says: a name that a peer chose may hold a secret.
+        answers.append(_answer(gate, member, pending, code, gate.events.text(reason)))
     return (*records, *_end(pending, answers))
 
 
@@ -79,7 +80,7 @@ def _answer(gate: Gate, member: Judged, pending: Pending, code: str, reason: str
         if member.id is None and message is not None:
             return None
         data = refusals.details("deny", code, None, call_id)
-        return error_answer(member.id, member.violation.code, member.violation.text, data)
+        return error_answer(member.id, member.violation.code, gate.events.text(member.violation.text), data)
     revision = pending.revision if pending.answer is None else pending.answer.call.revision
     id_ = member.id if pending.answer is None else pending.answer.call.id
     if id_ is None or (pending.answer is not None and code == _UNSENT):

@@ -14,9 +14,11 @@ from agentfence.core.redaction.assignments import (
 )
 from agentfence.core.redaction.columns import Columns
 from agentfence.core.redaction.encoded import ENCODED, Encoded
+from agentfence.core.redaction.manifests import KIND, Manifests
+from agentfence.core.redaction.nested import looks_nested
 from agentfence.core.redaction.private_keys import ARMOUR, PrivateKeys
 from agentfence.core.redaction.scanning import byte_scanner
-from agentfence.core.redaction.spans import Span, blank
+from agentfence.core.redaction.spans import Span, blank, encode
 from agentfence.core.redaction.tokens import GLUED, TABLES, TOKEN, Tokens
 from agentfence.core.redaction.views import HIDDEN, MOST_ESCAPES, View, unquoted
 
@@ -32,6 +34,9 @@ _COST = 20
 _COST_OF_AN_ESCAPE = 1
 _MARGIN = 4096
 
+TELLING_SHAPES = rb"""(?i:"type[\f\\]*"\s*:\s*[\f\\]*"(?:password|secret|securestring)[\f\\]*")|""" + KIND
+"""What another member of an object, or another line, says of a value that has no name of its own."""
+
 SUSPICIOUS = b"|".join(
     (
         TOKEN,
@@ -41,6 +46,7 @@ SUSPICIOUS = b"|".join(
         GLUED,
         ARMOUR,
         rb'"kty',
+        TELLING_SHAPES,
     )
 )
 """What a text must hold before any detector finds something in it, as an expression for RE2."""
@@ -56,13 +62,19 @@ class Builtin:
         self.suspicious = byte_scanner(SUSPICIOUS)
         self._hidden = byte_scanner(b"|".join((HIDDEN, ESCAPED, GLUED)))
         self._quoted = byte_scanner(b"|".join((QUOTED, named_once(columns.QUOTED_FORMS))))
-        self._detectors: tuple[Assignments | Columns | Tokens | PrivateKeys, ...] = (
+        self._detectors: tuple[Assignments | Columns | Tokens | PrivateKeys | Manifests, ...] = (
             Assignments(classify),
             Columns(classify),
             *map(Tokens, TABLES),
             PrivateKeys(),
+            Manifests(),
         )
         self._encoded = Encoded(self._find_decoded)
+
+    def hides_in_nested(self, text: str) -> bool:
+        """Whether a text is JSON in which something may be found once its escapes are read."""
+        is_escaped = "\\" in text and looks_nested(text)
+        return is_escaped and self.suspicious.search(unquoted(encode(text))) is not None
 
     def find(self, text: bytes, work: Work, depth: int = 0) -> list[Span]:
         """Give every secret in `text`, in no order; spans may overlap."""

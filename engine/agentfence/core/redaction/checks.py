@@ -21,6 +21,17 @@ _TECHNICAL = late_regex(
     rb"(?i)(?:sha|base|utf|md|rs|hs|es|ps|aes|rsa|oauth|ipv|v|x|http|socks|python|gpt)[-_]?\d.*|0x[0-9a-f]{1,40}"
 )
 _PUBLISHABLE = late_regex(rb"(?i)(?:[a-z0-9-]+_)*(?:pk|pub|public|publishable)[_-]")
+_HEX = late_regex(rb"[0-9a-fA-F]{32,}")
+_REFERENCE = late_regex(
+    rb"\$\{[A-Za-z_][A-Za-z0-9_.]*\}|\$[A-Z_][A-Z0-9_]*|\$[a-z_]*(?:pass|pwd|token|secret|key)[a-z_]*|\$\([^()]*\)"
+    rb"|\{\{[^{}]*\}\}|\{[A-Za-z_][A-Za-z_.]*\}|%[sdv]|%[A-Z_]+%|[*xX.]{3,}|PASS|PASSWORD|PWD|SECRET|TOKEN"
+)
+_VARIABLE = late_regex(
+    rb"[-\\].*|\$[A-Za-z_]*|\$[A-Z0-9_@*#]+|\$[{(\[].*|%[A-Za-z_]+%|%[sd(].*|<[^<>]*>?|\{\{.*|\{[A-Za-z_.]*\}?|\*+",
+    re.DOTALL,
+)
+_SECRET_WORD = late_regex(rb"(?i)securestring|passw|secret|token|api[_-]?key")
+_UNFILLED = late_regex(rb"(?:[A-Za-z]{1,8}[0-9]{0,2}[_-]){0,3}(?:x{6,}|X{6,}|\*{6,})")
 _MANY_TURNS = 4
 _USER = re.compile(rb"""(?:\A|[\s"'`=(,\[{>|/;\f])([A-Za-z0-9._%+-]{1,40}):\Z""")
 _LABELS_WITH_PORT = frozenset(b"sip sips xmpp jid http https tcp udp image digest".split())
@@ -51,8 +62,17 @@ def _luhn(digits: bytes) -> bool:
 
 def is_given(password: bytes) -> bool:
     """Whether what stands for a password on a command line is one: no variable, template or bracket."""
-    is_filled_in = password.startswith((b"$", b"%", b"<", b"{", b"-", b"*", b"\\"))
-    return not is_filled_in and _WORDLIKE.search(password) is not None
+    return _VARIABLE.fullmatch(password.rstrip(b"\\")) is None and _WORDLIKE.search(password) is not None
+
+
+def is_given_in_place(value: bytes) -> bool:
+    """Whether the same is no name of a file to be read: `key=@file`."""
+    return is_given(value) and not value.startswith(b"@")
+
+
+def is_no_reference(password: bytes) -> bool:
+    """Whether what stands for a password in a URL is one: no variable, and nothing to be filled in."""
+    return _REFERENCE.fullmatch(password) is None
 
 
 def has_digit(text: bytes) -> bool:
@@ -63,6 +83,11 @@ def has_digit(text: bytes) -> bool:
 def looks_random(text: bytes) -> bool:
     """Whether letters of both cases and digits alternate as in no word, number, UUID or hash."""
     return is_mixed(text) and alternates(text)
+
+
+def looks_issued_or_hex(text: bytes) -> bool:
+    """Whether this is random as above, or a run of hex digits as long as the ids of sessions are."""
+    return looks_random(text) or _HEX.fullmatch(text) is not None
 
 
 def is_mixed(text: bytes) -> bool:
@@ -85,6 +110,11 @@ def looks_issued(text: bytes) -> bool:
     return looks_random(text) and is_not_publishable(text)
 
 
+def is_filled_in(token: bytes) -> bool:
+    """Whether this is more than the look of a token: `ghp_xxxxxxxx` is none."""
+    return _UNFILLED.fullmatch(token) is None
+
+
 def looks_chosen(text: bytes) -> bool:
     """Whether this may be a password in a sentence: letters and digits, and no technical term."""
     return has_digit(text) and _LETTER.search(text) is not None and not _TECHNICAL.fullmatch(text)
@@ -100,6 +130,11 @@ def ends_with_user_of_mail(before: bytes) -> bool:
     """Do the same where an address of mail may follow, as behind many a label: `cc:bob1@h.example`."""
     user = _USER.search(before)
     return user is not None and user[1].lower() not in _LABELS
+
+
+def names_secret(before: bytes) -> bool:
+    """Whether a word for a secret is in what stands before a value."""
+    return _SECRET_WORD.search(before) is not None
 
 
 def is_basic_credential(text: bytes) -> bool:

@@ -13,7 +13,7 @@ import re
 from typing import TYPE_CHECKING
 
 from agentfence.core.redaction.assignments import NAMED, named_once
-from agentfence.core.redaction.checks import has_digit, looks_chosen, looks_random
+from agentfence.core.redaction.checks import has_digit, looks_chosen, looks_issued_or_hex, looks_random
 from agentfence.core.redaction.names import Proof, SecretName
 from agentfence.core.redaction.scanning import byte_scanner
 from agentfence.core.redaction.spans import Span
@@ -32,6 +32,10 @@ def _forms(blank: bytes, line_end: bytes) -> tuple[bytes, ...]:
         NAMED + rb"""[\f"'\\]*[,;\t][A-Za-z0-9_.,;\t\f"'-]*""" + line_end + rb"[^\n,;\t]*[,;\t]",  # CSV
         rb"""[,;\t][\f"'\\]*[A-Za-z0-9_.-]*""" + NAMED + rb"""[\f"']*""" + line_end + rb"[^\n,;\t]*[,;\t]",
         NAMED + rb"[^\n|]*\|[^\n]*" + line_end + rb"[\f\t >]*\|?[ :]*---?-*[ :]*\|",  # Markdown
+        NAMED
+        + rb"[^\n|]*\|[^\n|]*(?:\|[^\n|]*)*"
+        + line_end
+        + rb"[\f\t ]*\|[^\n]*\|",  # a table without a line
     )
 
 
@@ -44,6 +48,7 @@ _COST = 40
 _COST_OF_A_ROW = 8
 _KEYWORD = re.compile(rb"\)[\s\f]*+((?i:values|value|select|output))(?=[\s(\f])")
 """What stands between the columns of SQL and their values."""
+_RULE = re.compile(rb"\n[\f\t >]*\|?[ :]*--")
 _LONGEST_HEAD = 4096
 _SHORTEST_RANDOM = 12
 _SHORTEST_WORD = 5
@@ -139,12 +144,18 @@ class Columns:
         names = [name.strip(_QUOTES) for name in head.split(separator)]
         if b" " in head.replace(b'"', b"") or not all(map(_HEAD_FIELD.fullmatch, names)):
             return
+        above = _line_above(text, first)
+        if above.strip() and above.count(separator) == head.count(separator):
+            return  # a row among others
         yield from self._read_rows(text, last, separator, names, work)
 
     def _read_markdown(self, text: bytes, start: int, end: int, work: Work) -> Iterator[Span]:
         first, last = _line(text, start)
         names = [name.strip(_QUOTES + b"*") for name in text[first:last].split(b"|")]
-        yield from self._read_rows(text, text.find(b"\n", end), b"|", names, work)
+        if _RULE.match(text, last):
+            yield from self._read_rows(text, text.find(b"\n", end), b"|", names, work)
+        elif b"|" not in _line_above(text, first):
+            yield from self._read_rows(text, last, b"|", names, work)
 
     def _read_rows(
         self, text: bytes, position: int, separator: bytes, names: list[bytes], work: Work
@@ -166,6 +177,11 @@ def _line(text: bytes, position: int) -> tuple[int, int]:
     while text[position : position + 1] in {b"\n", b"\r"}:
         position += 1
     return text.rfind(b"\n", max(0, position - _LONGEST_HEAD), position) + 1, text.find(b"\n", position)
+
+
+def _line_above(text: bytes, first: int) -> bytes:
+    """Give the line above the one that starts there, if that is near."""
+    return text[text.rfind(b"\n", max(0, first - _LONGEST_HEAD), max(0, first - 1)) + 1 : first]
 
 
 def _fields(line: bytes, separator: bytes) -> list[bytes]:
@@ -194,6 +210,8 @@ def _is_told(value: bytes, secret: SecretName) -> bool:
             return value.isdigit()
         case Proof.RANDOM:
             return len(value) >= _SHORTEST_RANDOM and looks_random(value)
+        case Proof.ISSUED:
+            return len(value) >= _SHORTEST_RANDOM and looks_issued_or_hex(value)
         case Proof.CHOSEN:
             return looks_chosen(value)
         case Proof.NONE:

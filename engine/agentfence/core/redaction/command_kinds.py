@@ -7,7 +7,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from agentfence.core.redaction.checks import has_digit, is_given, looks_chosen
+from agentfence.core.redaction.checks import (
+    has_digit,
+    is_given,
+    is_given_in_place,
+    looks_chosen,
+    names_secret,
+)
 from agentfence.core.redaction.kinds import Kind
 
 if TYPE_CHECKING:
@@ -24,7 +30,7 @@ _NEXT = rb"""["',\s\\]+"""
 
 def _on_command_line(before: bytes, check: Callable[[bytes], bool] = is_given) -> Kind:
     """Give the kind of a password that is the argument behind `before`."""
-    return Kind("password", _ARGUMENT, before=before, check=check, whole=True)
+    return Kind("password", _ARGUMENT, before=before, check=check, is_word=True, whole=True)
 
 
 def _is_chosen_word(word: bytes) -> bool:
@@ -36,12 +42,13 @@ COMMANDS = (
     _on_command_line(rb"\bsshpass\b" + OPTION + rb"""-p["', =\\]{0,30}"""),
     Kind(
         "password",
-        rb"""[^\s"':\x01]+""",
+        rb"""[^\s"':\x01][^\s"'\x01]*""",
         before=rb"\b(?:curl|wget|https?|xhs?)\b"
         + OPTION
         + rb"""(?:(?:-[A-Za-z]{0,8}[uUa]|--user|--proxy-user|--auth)["', =\\]{0,30}[^\s:"'/]+:"""
         + rb"""|(?:-E|--cert)["', =\\]{1,30}[^\s:"']+:|-b["', =\\]{0,30}[A-Za-z0-9_.-]+=)""",
         check=is_given,
+        is_word=True,
         whole=True,
     ),
     _on_command_line(
@@ -86,9 +93,9 @@ COMMANDS = (
     ),
     Kind(
         "password",
-        rb"""[^\s@"']+""",
-        before=rb"\b(?:sqlplus|sqlldr|expdp|impdp|rman)\b[^\n|;/]*?[\s\"'=][A-Za-z0-9_.#-]+/",
-        after=rb"(?:@|\s|$)",
+        rb"""[^\s@"'\\]+""",
+        before=rb"\b(?:sqlplus|sqlldr|expdp|impdp|rman)\b[^\n|;/]*?[\s\"'=][A-Za-z0-9_.#-]+/\\*\"?",
+        after=rb"(?:\\*\"|@|\s|$)",
         check=is_given,
         whole=True,
     ),
@@ -109,9 +116,9 @@ COMMANDS = (
     _on_command_line(rb"""(?i:\bschtasks\b)[^\n|;]*?(?i:/r?p)\s+["']?"""),
     Kind(
         "password",
-        rb"""[^\s"'|:]+""",
-        before=rb"""\becho\s+(?:-[en]+\s+)?["']?[A-Za-z0-9_.-]+:""",
-        after=rb"""["']?\s*\|\s*(?:sudo\s+)?chpasswd""",
+        rb"""[^\s"'|:\\]+""",
+        before=rb"""\becho\s+(?:-[en]+\s+)?\\*["']?[A-Za-z0-9_.-]+:""",
+        after=rb"""\\*["']?\s*\|\s*(?:sudo\s+)?chpasswd""",
         check=is_given,
         whole=True,
     ),
@@ -120,13 +127,13 @@ COMMANDS = (
         rb"""[^\s"'|]+""",
         before=rb"""\b(?:echo|printf)\s+(?:-[en]+\s+)?["']?""",
         after=rb"""["']?\s*\|[^\n|;]*(?:--(?:password-stdin|with-token|token-stdin|passphrase-fd)|\bsudo\s(?:[^\n|;]*\s)?-[A-Za-z]*S\b"""
-        rb"|\b(?:passwd|kinit|cryptsetup|smbpasswd)\b)",
+        rb"|\b(?:passwd|kinit|cryptsetup|smbpasswd)\b|\bsecrets?\s+(?:create|set|put|add|versions\s+add)\b|\benv\s+add\b)",
         check=is_given,
         whole=True,
     ),
     _on_command_line(
         rb"\b(?:sudo\s(?:[^\n|;<]*\s)?-[A-Za-z]*S|su|kinit|smbpasswd|cryptsetup|with-token|password-stdin"
-        rb"""|pass\s+insert|secret\s+(?:put|set)|secret-tool)\b[^\n|;<]*<<<\s*["']?"""
+        rb"""|passwd|env\s+add|pass\s+insert|secrets?\s+(?:put|set|add|create)|secret-tool)\b[^\n|;<]*<<<\s*["']?"""
     ),
     _on_command_line(
         rb"\s-[uUln]"
@@ -196,7 +203,7 @@ COMMANDS = (
     Kind(
         "password",
         rb"""[^"'\n]+""",
-        before=rb"""(?:\bauth\s*=\s*|\b[A-Za-z]*(?:BasicAuth|DigestAuth))\(\s*["'][^"'\n]*["']\s*,\s*[bru]?["']""",
+        before=rb"""(?:\bauth["']?\s*[:=]\s*[(\[]|\b[A-Za-z]*(?:BasicAuth|DigestAuth)\()\s*["'][^"'\n]*["']\s*,\s*[bru]?["']""",
         check=is_given,
         whole=True,
     ),
@@ -207,7 +214,7 @@ COMMANDS = (
     Kind(
         "token",
         _ARGUMENT,
-        before=rb"""\b(?:vault|cargo)[ \t"',\\]{1,20}login[ \t"',\\]{1,20}""",
+        before=rb"""\b(?:vault|cargo|wandb)[ \t"',\\]{1,20}login[ \t"',\\]{1,20}""",
         check=has_digit,
         whole=True,
     ),
@@ -218,6 +225,7 @@ COMMANDS = (
         rb"snmp-server\s+(?:community|host\s+\S+(?:\s+version\s+\S+)?)"
         rb"|\b(?:radius|tacacs)(?:-server)?\b[^\n]{0,120}?\bkey(?:\s+[0-9])?"
         rb"|\bisakmp\s+key(?:\s+[0-9])?|\bkey-string(?:\s+[0-9])?|\bpre-shared-key\s+(?:ascii-text|hexadecimal)"
+        rb"|\b(?:authentication|message-digest)-key\s+[0-9]+\s+(?:md5|sha[0-9-]*)(?:\s+[0-9])?"
         rb"|\b(?:password|secret)\s+[0-9])"
         rb"""\s+["']?""",
         check=looks_chosen,
@@ -291,16 +299,118 @@ COMMANDS = (
     Kind(
         "password",
         _QUOTED,
-        before=rb"""(?i:\b(?:mysqli?_connect|mysqli|PDO|getConnection)\(\s*(?:(?:\\*"[^"\n]*"|\\*'[^'\n]*'|[A-Za-z0-9_$.]+)\s*,\s*){2})\\*["']""",
+        before=rb"""(?i:\b(?:mysqli?_connect|mysqli|PDO|getConnection|(?:pymysql|MySQLdb|DBI)(?:\.|->)connect|FTP)\(\s*(?:(?:\\*"[^"\n]*"|\\*'[^'\n]*'|[A-Za-z0-9_$.]+)\s*,\s*){2})\\*["']""",
         check=is_given,
         whole=True,
     ),
     Kind(
         "password",
         rb"""[^"'\s\\]+""",
-        before=rb"""(?i:(?:\.log_?in|\blogin|\.auth|\.authenticate|\bsp_addlogin|changeUserPassword|Credentials?|PasswordAuthentication)\(?\s*[bruN]?\\*["'][^"'\n]*["']\s*,\s*[bruN]?\\*["'])""",
+        before=rb"""(?i:(?:\.log_?in|\blogin|\.auth|\.authenticate|\bsp_addlogin|changeUserPassword|Credentials?|PasswordAuthentication|basic_?auth|\.basic|With(?:EmailAnd)?Password|oracle(?:db)?\.connect|oci_connect)\(?\s*[bruN]?\\*["'][^"'\n]*["']\s*,\s*[bruN]?\\*["'])""",
         check=looks_chosen,
         whole=True,
+    ),
+    _on_command_line(rb"""--from-literal[= "',\\]{1,9}[A-Za-z0-9._-]+=\\*["']?"""),
+    _on_command_line(
+        rb"\b(?:secrets?|keys)\s+(?:set|put|create|add|update)\b"
+        + OPTION
+        + rb"""(?:--?(?:value|body|b|v)(?:=["']?|"""
+        + _NEXT
+        + rb""")|[A-Za-z_][A-Za-z0-9_]*=["']?)"""
+    ),
+    _on_command_line(rb"\bdoppler" + _NEXT + rb"secrets" + _NEXT + rb"set" + _NEXT + rb"[A-Z0-9_]+" + _NEXT),
+    Kind(
+        "secret",
+        _ARGUMENT,
+        before=rb"""\bput-parameter\b[^\n|;]*?\s["']?--value(?:=|""" + _NEXT + rb")",
+        check=is_given,
+        check_before=names_secret,
+        is_word=True,
+        whole=True,
+    ),
+    Kind(
+        "secret",
+        _ARGUMENT,
+        before=rb"--value" + _NEXT,
+        after=rb"""[^\n|;]*--type["',=\s]+SecureString""",
+        check=is_given,
+        whole=True,
+    ),
+    _on_command_line(
+        rb"\bvault"
+        + _NEXT
+        + rb"(?:kv"
+        + _NEXT
+        + rb"(?:put|patch)|write"
+        + _NEXT
+        + rb"(?:secret|kv|cubbyhole)/)"
+        + OPTION
+        + rb"""[A-Za-z0-9_.-]+=["']?""",
+        check=is_given_in_place,
+    ),
+    _on_command_line(rb"\bbw" + _NEXT + rb"(?:unlock|login" + _NEXT + rb"[^\s@]+@\S+?)" + _NEXT),
+    _on_command_line(rb"\bssh-keygen\b" + OPTION + rb"-[NP]" + _NEXT),
+    _on_command_line(rb"\b(?:signtool|certutil)\b" + OPTION + rb"[/-]p" + _NEXT),
+    _on_command_line(rb"\b(?:wifi-sec\.psk|set_network\s+[0-9]+\s+(?:psk|password))" + _NEXT),
+    _on_command_line(
+        rb"(?i:\breg\s+add\b[^\n|;]*?/v\s+\S*(?:passw|secret|token|pwd|api_?key)[^\n|;]*?/d" + _NEXT + rb")"
+    ),
+    _on_command_line(rb"\brootpw\b" + OPTION + rb"--plaintext" + _NEXT),
+    _on_command_line(rb"\btwilio\s+login\s+AC\S+\s+"),
+    _on_command_line(rb"\bopenai\b" + OPTION + rb"-k" + _NEXT),
+    Kind(
+        "password",
+        rb"""[^\s"']+""",
+        before=rb"(?:\bmachine\s+\S+|\bdefault)\s+login\s+\S+\s+(?:account\s+\S+\s+)?password\s+",
+        check=is_given,
+        whole=True,
+    ),
+    Kind(
+        "password",
+        rb"""[^"'\n\\]+""",
+        before=rb"""(?:\bjwt\.(?:sign|encode|decode|verify)\(\s*[A-Za-z_.{}$ ]+"""
+        rb"""|\bcreateHmac\(\s*\\*["'][A-Za-z0-9-]+\\*["']"""
+        rb"""|\b(?:str(?:case|n)?cmp|compare_digest|hash_equals)\([^"',\n]*(?i:passw|secret|token|pwd|api_?key)[^"',\n]*)"""
+        rb"""\s*,\s*[bru]?\\*["']""",
+        whole=True,
+    ),
+    Kind(
+        "password",
+        rb"""[^"'\s\\]{4,}""",
+        before=rb"""\b(?:(?:bcrypt|argon2|scrypt|crypt|pbkdf2|pwd_context)\.(?:hash[a-z]*|crypt|encrypt)"""
+        rb"""|(?:generate_password_hash|make_password|set_?[pP]assword|password_hash|[hH]ash_?[pP]assword)"""
+        rb"""|Fernet|HMAC[0-9]{3}|hmacShaKeyFor|SecretKeySpec)\(\s*[bru]?\\*["']""",
+        check=is_given,
+        whole=True,
+    ),
+    Kind(
+        "password",
+        rb"""[^"'\s\\]{4,}""",
+        before=rb"""\.auth\(\s*\\*["']""",
+        after=rb"""\\*["']\s*\)""",
+        check=looks_chosen,
+        whole=True,
+    ),
+    _on_command_line(rb"""\bCURLOPT_(?:PROXY)?USERPWD["']?\s*(?:,|=>)\s*\\*["'][^"':\n]*:"""),
+    _on_command_line(
+        rb"\bjq\b" + OPTION + rb"--arg" + _NEXT + rb"\S*(?i:passw|secret|token|pwd|api_?key)\S*" + _NEXT
+    ),
+    _on_command_line(
+        rb"\bpulumi"
+        + _NEXT
+        + rb"config"
+        + _NEXT
+        + rb"set(?:"
+        + _NEXT
+        + rb"--\S+)*"
+        + _NEXT
+        + rb"[^\s-]*(?i:passw|secret|token|pwd|api_?key)\S*"
+        + _NEXT,
+        check=looks_chosen,
+    ),
+    _on_command_line(rb"\bansible-vault" + _NEXT + rb"encrypt_string" + _NEXT),
+    _on_command_line(
+        rb"\bmkpasswd(?:" + _NEXT + rb"-\S+(?:" + _NEXT + rb"(?:sha-[0-9]+|md5|yescrypt|bcrypt))?)*" + _NEXT
     ),
 )
 """Passwords on command lines. No two rows name one program: the scanner would look for the first of them

@@ -19,6 +19,7 @@ from agentfence.core.redaction.checks import (
     is_basic_credential,
     is_card,
     is_mixed,
+    is_no_reference,
     is_not_publishable,
     looks_chosen,
     looks_issued,
@@ -52,6 +53,8 @@ class Kind:
     """A second look at the secret."""
     check_before: Callable[[bytes], bool] | None = None
     """A second look at what stands before the secret, as far as `LONGEST_BEFORE`."""
+    is_word: bool = False
+    """Whether it goes on to the end of the quotes around it, if there are any."""
     whole: bool = False
     """Whether to look for all of it, not only for how it begins."""
 
@@ -78,7 +81,7 @@ TOKENS = (
     Kind("github-token", rb"github_pat_", rb"[A-Za-z0-9_]{20,}"),
     Kind("gitlab-token", rb"gl(?:pat|dt|rt|cbt|ptt|ft|soat|agent|oas|imt|ffct|wt)-", rb"[A-Za-z0-9_.-]{16,}"),
     Kind("gitlab-token", rb"\bGR1348941", rb"[A-Za-z0-9_-]{20,}"),
-    Kind("atlassian-token", rb"AT[AC]TT3", rb"[A-Za-z0-9_=-]{20,}"),
+    Kind("atlassian-token", rb"AT[ACS]TT3", rb"[A-Za-z0-9_=-]{20,}"),
     Kind("bitbucket-token", rb"\bATBB", rb"[A-Za-z0-9]{24,}"),
     Kind("npm-token", rb"npm_", rb"[A-Za-z0-9]{30,}"),
     Kind("pypi-token", rb"pypi-", rb"[A-Za-z0-9_-]{32,}"),
@@ -96,6 +99,7 @@ TOKENS = (
     # Clouds
     Kind("aws-key", rb"A(?:KIA|SIA|BIA|CCA)", rb"""[A-Z0-9]{16}(?:[\s,:;|"'=]{1,4}[A-Za-z0-9/+]{40}\b)?"""),
     Kind("aws-bedrock-key", rb"\b(?:ABSK|bedrock-api-key-)", rb"[A-Za-z0-9+/=]{40,}"),
+    Kind("aws-session-token", rb"\b(?:IQoJb3JpZ2lu|FwoGZXIvYXdz)", rb"[A-Za-z0-9+/=%]{60,}"),
     Kind("google-key", rb"AIza", rb"[A-Za-z0-9_-]{30,}"),
     Kind("google-oauth-secret", rb"(?:GOCSPX-|ya29\.)", rb"[A-Za-z0-9_.-]{20,}"),
     Kind("google-oauth-secret", rb"\b1//0", rb"[A-Za-z0-9_-]{20,}"),
@@ -207,6 +211,7 @@ TOKENS = (
     Kind("sendgrid-key", rb"\bSG\.[A-Za-z0-9_-]{16,24}\.", rb"[A-Za-z0-9_-]{16,}"),
     Kind("twilio-key", rb"\bSK[0-9a-f]{6}", rb"[0-9a-f]{26}\b"),
     Kind("mailgun-key", rb"\bkey-[0-9a-f]{6}", rb"[0-9a-f]{26}\b"),
+    Kind("mailgun-key", rb"\b[0-9a-f]{32}-[0-9a-f]{8}-", rb"[0-9a-f]{8}\b", whole=True),
     Kind("mailchimp-key", rb"\b[0-9a-f]{32}-us", rb"[0-9]{1,2}\b", whole=True),
     Kind("mailersend-key", rb"\bmlsn\.", rb"[0-9a-f]{40,}"),
     Kind("brevo-key", rb"x(?:key|smtp)sib-", rb"[A-Za-z0-9_-]{30,}"),
@@ -236,6 +241,7 @@ TOKENS = (
         rb"[A-Za-z0-9%]{30,}",
     ),
     Kind("salesforce-session", rb"\b00D[A-Za-z0-9]{12}(?:[A-Za-z0-9]{3})?!", rb"[A-Za-z0-9._]{60,}"),
+    Kind("trello-token", rb"\bATTA[0-9a-f]{6}", rb"[0-9a-f]{50,}"),
     Kind("clickup-token", rb"\bpk_[0-9]{5,10}_", rb"[A-Z0-9]{32}"),
     Kind("intercom-token", rb"\bdG9rO", rb"[A-Za-z0-9+/=]{30,}"),
     Kind("sanity-token", rb"\bsk[A-Za-z0-9]{16}", rb"[A-Za-z0-9]{100,}", check=looks_random),
@@ -244,7 +250,7 @@ TOKENS = (
     Kind("dub-key", rb"\bdub_", rb"[A-Za-z0-9]{24,}", check=looks_random),
     Kind("nylas-key", rb"\bnyk_v[0-9]_", rb"[A-Za-z0-9]{40,}"),
     # Data and operation
-    Kind("databricks-token", rb"\bdapi[0-9a-f]{6}", rb"[0-9a-f]{26}(?:-[0-9])?\b"),
+    Kind("databricks-token", rb"\bd(?:api|ose)[0-9a-f]{6}", rb"[0-9a-f]{26}(?:-[0-9])?\b"),
     Kind("vault-token", rb"\bhv[sbr]\.", rb"[A-Za-z0-9_-]{20,}"),
     Kind("doppler-token", rb"\bdp\.(?:pt|st|ct|sa|scim|audit)\.", rb"[A-Za-z0-9._-]{36,}"),
     Kind("terraform-token", rb"\b[A-Za-z0-9]{14}\.atlasv1\.", rb"[A-Za-z0-9_=-]{40,}"),
@@ -261,6 +267,7 @@ TOKENS = (
     Kind("planetscale-token", rb"pscale_(?:tkn|pw|oauth)_", rb"[A-Za-z0-9_.=-]{24,}"),
     Kind("supabase-key", rb"\bsb(?:p|_secret)_", rb"[A-Za-z0-9_-]{20,}", check=has_digit),
     Kind("grafana-token", rb"\bgl(?:sa|c)_", rb"[A-Za-z0-9+/=_]{30,}"),
+    Kind("datadog-key", rb"\bdd(?:app|pat)_", rb"[A-Za-z0-9_]{30,}"),
     Kind("newrelic-key", rb"\bNR(?:AK|II|AA|JS|RA)-", rb"[A-Za-z0-9_-]{19,}"),
     Kind("newrelic-key", rb"\b[0-9a-f]{36}", rb"NRAL\b", whole=True),
     Kind("grafana-token", rb"\beyJrIjoi", rb"[A-Za-z0-9+/=_-]{40,}"),
@@ -293,15 +300,28 @@ TOKENS = (
     Kind("prefect-key", rb"\bpn[ub]_", rb"[A-Za-z0-9]{32,}"),
     Kind("onepassword-token", rb"\bops_eyJ", rb"[A-Za-z0-9_=-]{40,}"),
     Kind("tailscale-key", rb"tskey-[a-z]{1,10}-", rb"[A-Za-z0-9_-]{16,}"),
-    Kind("age-key", rb"AGE-SECRET-KEY-1", rb"[A-Z0-9]{20,}"),
+    Kind("age-key", rb"AGE-SECRET-KEY-(?:PQ-)?1", rb"[A-Z0-9]{20,}"),
     Kind("password-hash", rb"\$2[abxy]?\$[0-9]{2}\$", rb"[./A-Za-z0-9]{40,}"),
     Kind("password-hash", rb"\$(?:1|5|6|y|7|apr1|argon2id?|argon2d)\$", rb"[./A-Za-z0-9$,=+]{20,}"),
+    Kind("password-hash", rb"\bpbkdf2_sha[0-9]{1,3}\$[0-9]+\$", rb"[A-Za-z0-9+/=$]{30,}"),
+    Kind("password-hash", rb"\b(?:scrypt|pbkdf2)(?::[a-z0-9]+)+\$[A-Za-z0-9]+\$", rb"[0-9a-f]{40,}"),
+    Kind("password-hash", rb"\bSCRAM-SHA-[0-9]{1,3}\$[0-9]+:", rb"[A-Za-z0-9+/=$:]{40,}"),
     Kind(
         "password-hash",
         rb"\{(?:S?SHA(?:224|256|384|512)?|S?MD5|CRYPT|PBKDF2[A-Z0-9-]*)\}",
         rb"[A-Za-z0-9+/=$.]{16,}",
     ),
     # Forms rather than services
+    Kind("session-cookie", rb"\bs(?::|%3A)[A-Za-z0-9_-]{32}\.", rb"[A-Za-z0-9+/%_-]{24,}"),
+    Kind("paseto", rb"\bv[1-4]\.(?:local|public)\.", rb"[A-Za-z0-9_.-]{32,}"),
+    Kind("paseto-key", rb"\bk[1-4]\.(?:local|secret|seal)(?:-pw|-wrap)?\.", rb"[A-Za-z0-9_.-]{32,}"),
+    Kind(
+        "private-key",
+        rb"\bM(?:I[IGC][A-Za-z0-9+/]{2,5}IBA(?:AK[BC]|DANBgkqhkiG9w0BAQEFAAS)|HcCAQEEI|C4CAQAwBQYDK2Vw"
+        rb"|IG[A-Za-z0-9+/]{1,4}AgEAMB[A-Z]GByqGSM49)",
+        rb"[A-Za-z0-9+/=]{30,}",
+    ),
+    Kind("private-key", rb"\bRWRTY0Iy", rb"[A-Za-z0-9+/=]{100,}"),
     Kind("private-key", rb"b3BlbnNzaC1rZXktdjE", rb"[A-Za-z0-9+/=]{40,}"),
     Kind(
         "jwt",
@@ -338,12 +358,20 @@ INTRODUCED = (
         before=rb"(?i:\bbasic[ \t+]+)",
         check=is_basic_credential,
     ),
-    Kind("url-password", rb"""[^\s/?#"'<>`]+""", before=rb"://" + _USER + rb"*:", after=rb"@", whole=True),
+    Kind(
+        "url-password",
+        rb"""[^\s/?#"'<>`]+""",
+        before=rb"://" + _USER + rb"*:",
+        after=rb"@",
+        check=is_no_reference,
+        whole=True,
+    ),
     Kind(
         "url-password",
         rb"""[^\s/?#"'<>`0-9][^\s"'<>`]*""",
         before=rb"://" + _USER + rb"+:",
         after=rb"@",
+        check=is_no_reference,
         whole=True,
     ),
     Kind(
@@ -362,7 +390,8 @@ INTRODUCED = (
     Kind(
         "password",
         rb"""[^\s"'`,;/]{5,}""",
-        before=rb"(?i:\b(?:login|logins|creds?|credentials?|account):?[ \t]+)[^\s/:]{1,40}[ \t]/[ \t]",
+        before=rb"(?i:\b(?:logins?|creds?|credentials?|account|user(?:name)? ?/ ?pass(?:word)?):?[ \t]+)"
+        rb"[^\s/:]{1,40}[ \t]/[ \t]",
         check=looks_chosen,
         whole=True,
     ),
@@ -374,6 +403,27 @@ INTRODUCED = (
         check=looks_chosen,
         whole=True,
     ),
+    Kind(  # a row of names and values
+        "password",
+        rb"""[^\s"',;]{5,}""",
+        before=rb"""(?:^|\n)["']?[\w.-]*(?i:passw(?:or)?d|pwd|secret|token|api_?key)["']?[,;\t][ "']*""",
+        after=rb"""["']?[ \t\f]*(?:\r?\n|["\f}\]]*$)""",
+        check=looks_chosen,
+        whole=True,
+    ),
+    Kind(
+        "license-key",
+        rb"[A-Z0-9]{5}(?:-[A-Z0-9]{5}){2,4}\b",
+        before=rb"""(?i:\b(?:product|activation|serial|licen[cs]e)[ _-]?(?:key|code|number))["' :=]{1,9}""",
+        whole=True,
+    ),
+    Kind(
+        "ssn",
+        rb"[0-9]{3}-[0-9]{2}-[0-9]{4}\b",
+        before=rb"(?i:\bsocial[ _-]security(?:[ _-]number)?[ :=#]{1,3})",
+        whole=True,
+    ),
+    Kind("ifttt-key", rb"[A-Za-z0-9_-]{16,}", before=rb"maker\.ifttt\.com/[^\s?#]{1,80}/key/", whole=True),
     Kind("private-key", rb"[A-Za-z0-9+/]{40,}=*", before=rb"<(?:D|P|Q|DP|DQ|InverseQ)>", whole=True),
     Kind("wifi-password", rb"[^;\s]+", before=rb"\bWIFI:(?:[A-OQ-Z]:[^;\n]*;)*P:", whole=True),
     Kind(

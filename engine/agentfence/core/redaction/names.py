@@ -32,6 +32,12 @@ class Proof(Enum):
     """A short run of digits, as a PIN."""
     RANDOM = "random"
     """A random-looking string: the name has honest uses too, as `key`."""
+    ISSUED = "issued"
+    """The same, or a long run of hex digits: the name has honest uses too, but not for digests."""
+
+
+RANDOM = frozenset({Proof.RANDOM, Proof.ISSUED})
+"""Of names that tell least."""
 
 
 @frozen
@@ -53,17 +59,19 @@ DESCRIPTIVE = frozenset(vocabulary.DESCRIPTIVE.split())
 """Members of an object under a secret's name that only describe it."""
 
 _SQUASHED_NAMES = tuple(vocabulary.SQUASHED.split())
-_SQUASHED_ENDS = (*_SQUASHED_NAMES, "pass")
+_SQUASHED_ENDS = (*_SQUASHED_NAMES, "pass", "pw")
 _SQUASHED = late_regex(
     rf"(.*?)({'|'.join(_SQUASHED_NAMES)}|(?<=db)pass|(?<=user)pass|(?<=smtp)pass|(?<=ftp)pass|(?<=ssh)pass"
-    r"|(?<=become)pass|(?<=store)pass|(?<=key)pass)",
+    r"|(?<=root)pw|(?<=bind)pw|(?<=admin)pw|(?<=user)pw|(?<=db)pw|(?<=become)pass|(?<=store)pass|(?<=key)pass)",
     re.DOTALL,
 )
 """Names written without any sign of their words, as `dbpassword`."""
 _INVISIBLE = late_regex("[\u00ad\u200b-\u200f\u2060-\u2064\ufeff]")
 _LATIN = late_regex("[A-Za-z]")
-_ALIKE = str.maketrans("аеорсухіјѕԁАВЕКМНОРСТХІЈЅοαν", "aeopcyxijsdABEKMHOPCTXIJSoav")
+_ALIKE = str.maketrans("аеорсухіјѕԁһӏԛԝАВЕКМНОРСТХІЈЅοανρικυɑɡı", "aeopcyxijsdhlqwABEKMHOPCTXIJSoavpikuagi")
 """Letters of Cyrillic and Greek that pass for Latin ones in `pаssword`."""
+HEADERS = frozenset({"authorization", "cookie", "cookies"})
+"""Labels of names whose value has a form of its own, unless they say more: `cookie_secret`."""
 _LONGEST_PHRASE = 3
 _LONGEST_PART = 128
 
@@ -76,6 +84,7 @@ def _phrases() -> Mapping[tuple[str, ...], SecretName]:
         (vocabulary.CHOSEN, Proof.CHOSEN),
         (vocabulary.DIGITS, Proof.DIGITS),
         (vocabulary.RANDOM, Proof.RANDOM),
+        (vocabulary.ISSUED, Proof.ISSUED),
     )
     phrases = {
         tuple(phrase.split("/")): SecretName(phrase.replace("/", "-"), proof)
@@ -99,12 +108,17 @@ def classify(name: str) -> SecretName | None:
     if not name.isascii():
         name = _INVISIBLE.sub("", unicodedata.normalize("NFKC", name))
         if _LATIN.search(name):
-            name = name.translate(_ALIKE)
+            name = as_latin(name)
     words = [word.lower() for word in _WORD.findall(name)]
     found = _phrase(words)
-    if found is None or found.proof is Proof.RANDOM:
+    if found is None or found.proof in RANDOM:
         return _squashed(words) or found
     return found
+
+
+def as_latin(text: str) -> str:
+    """Give a text with Latin letters for those that are styled or only look like them."""
+    return unicodedata.normalize("NFKC", text).translate(_ALIKE)
 
 
 def _phrase(words: list[str]) -> SecretName | None:
@@ -117,9 +131,11 @@ def _phrase(words: list[str]) -> SecretName | None:
             found = _phrases().get(tuple(words[start:end]))
             if found is None or _is_about(words, end) or _is_qualified(words, start):
                 continue
-            if found.proof is Proof.NONE:
+            if found.proof is Proof.NONE and found.label not in HEADERS:
                 return found
-            best = found if best is None or best.proof is Proof.RANDOM else best
+            if best is not None and best.label in HEADERS:
+                continue
+            best = found if best is None or found.label in HEADERS or best.proof in RANDOM else best
     return best
 
 

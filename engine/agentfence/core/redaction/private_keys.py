@@ -13,10 +13,10 @@ if TYPE_CHECKING:
 
     from agentfence.core.redaction.work import Work
 
-ARMOUR = rb"-----? ?BEGIN [A-Z0-9 ]*PRIVATE KEY|Private-Lines: [0-9]"
+ARMOUR = rb"-----? ?BEGIN[ +][A-Z0-9 +]*PRIVATE[ +]KEY|Private-Lines: [0-9]"
 """How a private key begins, as an expression for RE2."""
 
-_END = re.compile(rb"---- ?END [A-Z0-9 ]*PRIVATE KEY[A-Z ]*-*+")
+_END = re.compile(rb"---- ?END[ +][A-Z0-9 +]*PRIVATE[ +]KEY[A-Z +]*-*+")
 _CUT = re.compile(
     rb"[A-Z0-9 ]*+-*+(?:(?:[A-Za-z-]{3,20}: [^\r\n\\]*+|[A-Za-z0-9+/=]*+)[ \t\f]*+(?:\r?\n|\\+[nr])++)*+"
     rb"(?: ?[A-Za-z0-9+/=]{16,}+)*+(?:[A-Za-z0-9+/=]++\Z)?"

@@ -13,7 +13,7 @@ from itertools import repeat, zip_longest
 from typing import TYPE_CHECKING
 
 from agentfence.core.late_regex import late_regex
-from agentfence.core.redaction.checks import looks_chosen, looks_random
+from agentfence.core.redaction.checks import looks_chosen, looks_issued_or_hex, looks_random
 from agentfence.core.redaction.names import DESCRIPTIVE, Proof, SecretName
 from agentfence.core.redaction.parameters import named_lists
 from agentfence.core.redaction.spans import encode
@@ -40,15 +40,27 @@ _TOO_DEEP = "[REDACTED:too-deep]"
 _LONGEST_COMMAND_LINE = 256
 _SMALLEST_CARD = 10**12
 _LARGEST_NUMBER = 10**300
-_NAME_MEMBERS = ("name", "key", "Name", "Key", "header", "variable", "field", "label", "Label")
-_NAMES = frozenset(_NAME_MEMBERS)
-_VALUE_MEMBERS = frozenset({"value", "Value", "val"})
+_NAMES = frozenset({"name", "key", "Name", "Key", "header", "variable", "field", "label", "Label"})
+_NAME_MEMBERS = (
+    *("name", "key", "Name", "Key", "header", "variable", "field", "label", "Label", "id", "k"),
+    *("property", "setting", "parameter", "param", "attribute", "option", "ParameterKey", "path"),
+)
+"""Where a name may stand: before a value any of these, before a text, as in a file, only the ones above."""
+_VALUE_MEMBERS = frozenset(
+    ("value", "Value", "val", "v", "values", "ParameterValue", "new_value", "newValue", "default")
+)
+_TYPES = frozenset({"password", "secret", "securestring"})
+"""What the `type` of a member that holds a secret may be."""
+_QUESTIONS = ("question", "prompt")
+_ANSWERS = frozenset({"answer", "response", "input"})
 _FIELD_MEMBERS = ("selector", "element", "locator", "xpath", "target")
 """What tools for browsers and screens call the field that they type into."""
 _TYPED_MEMBERS = frozenset({"value", "text", "keys"})
 _TOLD_MEMBERS = frozenset({"text", "content"})
 """Where a value may stand beside a name, and a sentence about it too: it must look like a secret."""
-_TELLING_MEMBERS = frozenset({"kty"}) | _VALUE_MEMBERS | _TYPED_MEMBERS
+_TELLING_MEMBERS = frozenset({"kty", "stringData"}) | _VALUE_MEMBERS | _TYPED_MEMBERS | _ANSWERS
+_MANIFEST_MEMBERS = frozenset({"data", "stringData"})
+"""Where a Secret of Kubernetes holds its values."""
 _PROGRAMS = frozenset(
     (
         "setx",
@@ -80,8 +92,11 @@ _ARGUMENT_MEMBERS = frozenset({"args", "arguments", "argv"})
 _FIELD_WORDS = late_regex(r"(?i)\b(?:form|text|input|entry)?[ _-]?(?:field|box|input|textbox)s?\b")
 _JWK_MEMBERS = frozenset({"d", "p", "q", "dp", "dq", "qi", "k"})
 _PRIVATE_KEY = SecretName("private-key")
+_SECRET = SecretName("secret")
 _DIGITS = late_regex(r"\d[\d -]{1,21}\d")
-_NAME = late_regex(r"[A-Za-z][A-Za-z0-9_-]*")
+_NAME = late_regex(r"[A-Za-z][A-Za-z0-9_-]*[:=]?")
+_FIELDS = frozenset({"authorization", "cookie"})
+"""Header fields without a hyphen."""
 _SHORTEST_RANDOM = 12
 _PAIR = 2
 _NO_SECRETS = repeat(None)
@@ -207,6 +222,8 @@ class Record:
                 return isinstance(value, str) and " " not in text and looks_chosen(encode(text))
             case Proof.DIGITS:
                 return _DIGITS.fullmatch(text) is not None
+            case Proof.ISSUED:
+                return len(text) >= _SHORTEST_RANDOM and looks_issued_or_hex(encode(text))
             case Proof.RANDOM:
                 return len(text) >= _SHORTEST_RANDOM and looks_random(encode(text))
             case Proof.NONE:
@@ -297,13 +314,21 @@ class Record:
             return self._classify
         if "kty" in value:
             return lambda key: _PRIVATE_KEY if key in _JWK_MEMBERS else self._classify(key)
+        if value.get("kind") == "Secret":
+            return lambda key: _SECRET if key in _MANIFEST_MEMBERS else self._classify(key)
         named = None if _VALUE_MEMBERS.isdisjoint(value) else self._named_member(value)
         if named:
             return lambda key: named if key in _VALUE_MEMBERS else self._classify(key)
-        told = None if _TOLD_MEMBERS.isdisjoint(value) else self._named_member(value)
+        told = None
+        if not _TOLD_MEMBERS.isdisjoint(value):
+            told = _SECRET if _is_typed_secret(value) else self._named_by(value, _NAMES)
         if told:
             chosen = SecretName(told.label, Proof.CHOSEN)
             return lambda key: chosen if key in _TOLD_MEMBERS else self._classify(key)
+        asked = None if _ANSWERS.isdisjoint(value) else self._named_by(value, _QUESTIONS)
+        if asked:
+            answer = SecretName(asked.label, Proof.CHOSEN if asked.proof is Proof.NONE else asked.proof)
+            return lambda key: answer if key in _ANSWERS else self._classify(key)
         typed = None if _TYPED_MEMBERS.isdisjoint(value) else self._named_field(value)
         if typed:
             return lambda key: typed if key in _TYPED_MEMBERS else self._classify(key)
@@ -311,7 +336,15 @@ class Record:
 
     def _named_member(self, value: dict[str, Json]) -> SecretName | None:
         """Give what `{"name": "DB_PASSWORD", "value": …}` says of its value."""
-        names = [name for member in _NAME_MEMBERS if isinstance(name := value.get(member), str)]
+        return _SECRET if _is_typed_secret(value) else self._named_by(value, _NAME_MEMBERS)
+
+    def _named_by(self, value: dict[str, Json], members: Iterable[str]) -> SecretName | None:
+        """Give what the first name that announces a secret says."""
+        names = [
+            name.rpartition("/")[2] if member == "path" else name
+            for member in members
+            if isinstance(name := value.get(member), str)
+        ]
         self._take_names(names)
         self._work.spend(_COST_OF_A_SECRET)
         return next((found for name in names if (found := self._classify(name))), None)
@@ -342,7 +375,13 @@ def members_tell(value: dict[str, Json]) -> bool:
     """Whether members of an object may say what another one is."""
     if not _TELLING_MEMBERS.isdisjoint(value) or _program(value):
         return True
-    return "content" in value and not _NAMES.isdisjoint(value)
+    return ("content" in value and not _NAMES.isdisjoint(value)) or value.get("kind") == "Secret"
+
+
+def _is_typed_secret(value: dict[str, Json]) -> bool:
+    """Whether an object says that what it holds is a secret, as fields of forms do."""
+    kind = value.get("type") or value.get("Type")
+    return isinstance(kind, str) and kind.lower() in _TYPES
 
 
 def _program(value: dict[str, Json]) -> str:
@@ -367,7 +406,8 @@ def _spelled(value: str | float) -> str:
 
 def _is_pair(name: str, text: str) -> bool:
     """Whether a list of two is a header field or the like, not two of a kind."""
-    return _NAME.fullmatch(name) is not None and ("-" in name or looks_chosen(encode(text)))
+    is_field = "-" in name or name.lower() in _FIELDS
+    return _NAME.fullmatch(name) is not None and (is_field or looks_chosen(encode(text)))
 
 
 def command_line(value: list[Json]) -> list[str] | None:

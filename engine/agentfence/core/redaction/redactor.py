@@ -109,6 +109,8 @@ class Redactor:
             joined = "\0".join((*members, *members.values()))  # type: ignore[arg-type]  # that is the question
         except TypeError:  # not all are texts
             return False
+        if "\\" in joined and any(map(builtin.hides_in_nested, members.values())):  # type: ignore[arg-type]
+            return False
         return builtin.suspicious.search(encode(joined)) is None
 
     def _value(self, value: Json, known: dict[str, str], depth: int, work: Work) -> Json:
@@ -168,6 +170,9 @@ class Redactor:
             work.spend(len(found) * _COST_OF_A_LOOK)
             end = min(end, *found[most:], end)
             indexes.update(found)
+        if self._builtin is not None and b"\\" in joined:
+            hides = self._builtin.hides_in_nested
+            indexes.update(index for index, text in enumerate(texts) if index not in indexes and hides(text))
         return [texts[index] for index in sorted(indexes) if index < end], texts[end:]
 
     def _first_looks(self, joined: bytes, texts: list[str]) -> Iterator[Iterable[int]]:
@@ -217,7 +222,8 @@ def _announces_nothing(_name: str) -> SecretName | None:
 
 
 def _is_plain(text: str) -> bool:
-    return len(text) <= _LONGEST_PLAIN and bool(_PLAIN.fullmatch(text) or _PATH.fullmatch(text))
+    is_short = len(text) <= _LONGEST_PLAIN and "password" not in text
+    return is_short and bool(_PLAIN.fullmatch(text) or _PATH.fullmatch(text))
 
 
 def _is_anchored(regex: str) -> bool:

@@ -6,7 +6,7 @@ import re
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from agentfence.core.redaction.checks import alternates
+from agentfence.core.redaction.checks import alternates, is_filled_in
 from agentfence.core.redaction.command_kinds import COMMANDS, OPTION
 from agentfence.core.redaction.kinds import INTRODUCED, LONGEST_BEFORE, MARKED, TOKENS
 from agentfence.core.redaction.scanning import byte_scanner
@@ -21,6 +21,10 @@ if TYPE_CHECKING:
 _WRAP = re.compile(rb"(?<=[A-Za-z0-9._+/=-])\\?\r?\n[ \t]*+(?=[A-Za-z0-9._+/=-])")
 _REST_OF_LINE = re.compile(rb"[A-Za-z0-9._+/=-]{0,256}+")
 _WIDE = 60
+_OPENING = re.compile(rb"""["'][^\s"'\x01]{0,64}\Z""")
+_BREAKS = re.compile(rb"[\n\x01]| -|=")
+"""What shows that a quote has ended before."""
+_LONGEST_QUOTED = 200
 _LONGEST_WRAPPED = 2048
 _COST = 8
 
@@ -75,6 +79,7 @@ class Tokens:
             else:
                 kind, start, position = self._secret(match)
                 if _is_secret(kind, text, start, position):
+                    position = _end_of_quoted(text, start, position) if kind.is_word else position
                     yield Span(start, position, kind.name)
                 elif kind.before:
                     position = max(start, first + 1)  # the secret that is none may hold another kind
@@ -104,9 +109,20 @@ class Tokens:
 
 def _is_secret(kind: Kind, text: bytes, start: int, end: int) -> bool:
     """Whether what looks like one bears a second look."""
-    if kind.check and not kind.check(text[start:end]):
+    if not is_filled_in(text[start:end]) or (kind.check and not kind.check(text[start:end])):
         return False
     return not kind.check_before or kind.check_before(text[max(0, start - LONGEST_BEFORE) : start])
+
+
+def _end_of_quoted(text: bytes, start: int, end: int) -> int:
+    """Give where a quoted secret ends that was read up to its first blank; else `end`."""
+    opened = _OPENING.search(text, max(0, start - _LONGEST_QUOTED), start)
+    quote = opened[0][:1] if opened else b""
+    if not quote or text[end : end + 1] in {quote, b"\n", b"\\", b""}:
+        return end
+    rest = text[end : end + _LONGEST_QUOTED]
+    words = rest.partition(quote)[0]
+    return end if words == rest or _BREAKS.search(words) else end + len(words)
 
 
 def _unwrappable(window: bytes) -> tuple[bytes, list[re.Match[bytes]]]:

@@ -6,10 +6,13 @@ Invariant: what is read is bounded, or everything up to the end that is given is
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from agentfence.core.redaction.checks import has_digit, looks_chosen, looks_random
+from agentfence.core.redaction.checks import has_digit, looks_chosen, looks_issued_or_hex, looks_random
 from agentfence.core.redaction.names import DESCRIPTIVE, Proof
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 
 class Reading(NamedTuple):
@@ -33,19 +36,32 @@ _WORDS = rb"|".join(
     shall can could may will would to in on of at by with as be has have had when where which who how what
     please click enter use see visit check reset choose select press go contact forgot show hide copy paste
     field value values param parameter flag option argument header here below above following before after
-    only same hidden masked redacted removed omitted inherit include same-origin omit
+    only same too short long weak strong expected got hashed encrypted stored enabled disabled deprecated
+    hidden masked redacted removed omitted inherit include same-origin omit
     """.split()
 )
 """Words of prose, types and keywords: where one stands as a value, none is given."""
 _MOST_BACKSLASHES = 64
-_END = rb"""(?=[\s"'`,;)}\]|&>\\]|[.:?!](?:\s|\Z)|\Z)"""
+_END = (
+    rb"""(?=[\s)}\]|&>\\]|["'`](?![A-Za-z0-9])|[,;](?!\w(?![A-Za-z0-9_.-]{0,40}[:=]))"""
+    rb"""|[.:?!](?:[\s"'`,;)]|\Z)|\Z)"""
+)
+"""The end of a word, and not only of the part of a password up to a sign."""
 _CODE = (
-    rb"[A-Za-z_$](?:[A-Za-z_$.]{1,120}+|64|256|512|(?<=[mM][dD])5|(?<=[sS][hH][aA])[123]){0,8}+"
+    rb"[A-Za-z_$](?:[A-Za-z_$.]{1,120}+|\?\.|::|(?<=_)[0-9]{1,2}(?=\.)|64|256|512|(?<=[mM][dD])5|(?<=[sS][hH][aA])[123]){0,8}+"
     rb"[(\[](?:[^\n]{0,200}?[)\]]|\s*(?:\n|\Z))"
 )
+_PLACEHOLDER = (
+    rb"(?:[A-Za-z]{2,6}[_-]){0,2}(?:[*xX.]{3,80}|\xe2\x80\xa6|(?i:your)[_-][A-Za-z_-]{2,40})"
+    rb"|(?i:your(?:password|passphrase|token|secret|(?:api)?key)|n/a|tbd|todo|fixme|placeholder|(?:change|replace)[_-]me)"
+    rb"|(?:\xe2\x80\xa2|\xe2\x97\x8f){3,80}|\([A-Za-z ]{3,40}\)"
+)
+"""What stands for a value, quoted or not: `sk-...`, `xxxx`, `your_token`, bullets, `(not set)`."""
 _FILLED_IN = (
     rb"\$?\{[^\"'{}\n]{0,60}\}|\{\{[^\"'\n]{0,60}\}\}|<[^\"'<>\n]{0,60}>|%(?:\([a-z_]{1,40}\))?[sdr]"
-    rb"|[*x.]{3,80}|(?i:your)[_-][A-Za-z_-]{2,40}"
+    rb"|[A-Za-z0-9]|"
+    + _PLACEHOLDER
+    + rb"|[~^<>=v ]{0,3}[0-9]{1,4}(?:\.[0-9]{1,5}){2}(?:-[a-z]{1,8}[.0-9]{0,6})?"
     rb"|(?i:true|false|none|null|basic|bearer|token|inherit|include|same-origin|omit) ?"
 )
 _HONEST = re.compile(
@@ -67,20 +83,27 @@ _HONEST = re.compile(
             rb"(?:https?|op|env|file|vault|secretref|ssm)://|arn:[a-z]",  # where it is kept
             rb"[A-Za-z_$]{1,60}+(?:(?:\.|->|::)[A-Za-z_]{1,60}+){1,6}+" + _END,  # config.password
             _CODE,  # getKey(), config["password"]
-            rb"(?:(?i:your)[_-][A-Za-z_-]{2,40}|\xe2\x80\xa6)" + _END,
-            rb"[*xX.]{3,80}(?=[\s\"',;)}\]&]|\Z)",
-            rb"[bfru]?[\"'`](?:" + _FILLED_IN + rb")\f*[\"'`]",
+            rb"(?:" + _PLACEHOLDER + rb"|\xe2\x80\xa6|%[sdrv])" + _END,
+            rb"[0-9]{1,3}(?:-[0-9]{1,3}|\+)? (?i:char|digit|letter|word|attempt|tries|byte|bit|day|hour)",
+            rb"[A-Za-z0-9]" + _END,  # too short for one
+            rb"\((?:[A-Za-z_$]{1,40}\??: ?[A-Za-z]|[A-Za-z_$, ]{0,80}\) ?=>)",  # a function
+            rb"/[\^\\(\[]",  # a regular expression
+            rb"(?<= = )[A-Za-z_$]{1,60} (?:\|\||\?\?|\?) ",  # one variable or another
+            rb"[A-Z][A-Za-z]{1,30}<[A-Za-z&'_:, <>\[\]]{1,60}>" + _END,  # a type: Option<String>
+            rb"[\"'`][ \t]*+[}\]),;]++[ \t]*+(?:\r?\n|\Z)",  # the end of a text, and of what holds it
+            rb"[bfru]?[\"'`][\"']?(?:" + _FILLED_IN + rb")\f*[\"'`]",
             rb"[bfru]?[\"'`][^\"'`A-Za-z0-9\x80-\xff\n]{0,40}[\"'`](?![\"'`])",  # nothing in it
         )
     )
 )
 _QUOTED = re.compile(
-    rb"""[bBrRfFuUNn@]{0,2}(?:\"{3}(?P<text>.*?)\"{3}|"(?P<double>(?:[^"\\]|\\.)*+)"?"""
-    rb"""|'(?P<single>(?:[^'\\\n]|\\.)*+)'?|`(?P<back>(?:[^`\\]|\\.)*+)`?)""",
+    rb"""[bBrRfFuUNn@]{0,2}(?:\"{3}(?P<text>.*?)(?:\"{3}|\Z)|'{3}(?P<lines>.+?)(?:'{3}|\Z)|"(?P<double>(?:[^"\\]|\\.|"")*+)"?"""
+    rb"""|'(?P<single>(?:[^'\\\n]|\\.|''|'\\'')*+)'?|`(?P<back>(?:[^`\\]|\\.)*+)`?)""",
     re.DOTALL,
 )
 _BARE = re.compile(
     rb"""(?:[^\s"'`<>&;,\\]
+      | (?<=[A-Za-z0-9])["'`](?=[A-Za-z0-9])
       | &(?!&|amp;|\s|\Z|[A-Za-z0-9_.%\[\]-]{1,40}=)          # the next parameter
       | ;(?!\s|\Z|[A-Za-z0-9_.\ -]{1,40}=)                    # the next part of a connection string
       | ,(?!\s|\Z|["']|[A-Za-z0-9_.-]{1,40}[:=])              # the next entry
@@ -88,7 +111,36 @@ _BARE = re.compile(
     )++""",
     re.VERBOSE,
 )
-WITH_BLANKS = {"passphrase", "mnemonic", "seed-phrase", "seed-words", "recovery-phrase", "connection-string"}
+_LITERAL = re.compile(
+    rb"""\[\[(?!["'\s{\[])([^\]\n]{1,400})\]\]|(?:qq?|%[qQ]|~[sS])(?:\(([^()\n]{1,400})\)|\{([^{}\n]{1,400})\}"""
+    rb"""|\[([^\[\]\n]{1,400})\])|\{([^{}\s"'`:]{1,200};[^{}\s"'`:]{1,200})\}"""
+)
+_GROUPS = re.compile(rb"((?:[A-Z2-7]{4}[ -]){3,15}[A-Z2-7]{4}\b|(?:[a-z2-7]{4}[ -]){3,15}[a-z2-7]{4}\b)")
+"""Groups of four, as people are shown what they must type: the seed of codes, the password of an app."""
+_OPENED = re.compile(rb"""\(\s*+(?=[bruf]?["'])""")
+_JOINT = re.compile(
+    rb"""(?:[ \t]*+(?:\+|\.{1,2}|&)[ \t]*+|[ \t]*+[+.&\\][ \t]*+\r?\n[ \t]*+"""
+    rb"""|\r?\n[ \t]++[+.&][ \t]++|[ \t]++)(?=["'])"""
+)
+"""What stands between two quoted texts that are one; in parentheses:"""
+_JOINT_INSIDE = re.compile(rb"""\s*+(?:[+.&]\s*+)?(?=[bruf]?["'])""")
+LISTED = {f"{kind}-{codes}" for kind in ("recovery", "backup", "scratch") for codes in ("code", "codes")}
+"""Labels of secrets of which several stand in a row."""
+_CODE_ITEM = re.compile(
+    rb"""[\s,;|"'`\[\]\f*+-]*+(?:\d{1,2}[.)]\s)?[\s"'`*\f]*+"""
+    rb"""((?=[A-Za-z]{0,12}-?[A-Za-z]{0,12}[0-9]|[A-Za-z]{4}-[A-Za-z]{4}\b|[A-Za-z]{5}-[A-Za-z]{5}\b)"""
+    rb"""[A-Za-z0-9]{4,12}(?:[ -][A-Za-z0-9]{4,6}(?![A-Za-z0-9])){0,4})(?![\w.:=/@])"""
+)
+"""One code, a digit in its beginning."""
+WITH_BLANKS = {
+    "passphrase",
+    "pass-phrase",
+    "mnemonic",
+    "seed-phrase",
+    "seed-words",
+    "recovery-phrase",
+    "connection-string",
+}
 """Labels of secrets that reach to the end of a line."""
 _LINE = re.compile(rb"""[^\r\n"'`<>]++""")
 _INDENTED = re.compile(rb"[|>][-+0-9]{0,2}[ \t]*+\r?\n((?:[ \t]++[^\n]*+(?:\n|\Z))++)")
@@ -99,12 +151,17 @@ _PROOFS = {
     Proof.DIGITS: (_DIGITS, has_digit),
     Proof.CHOSEN: (_WORDLIKE, looks_chosen),
     Proof.RANDOM: (_SHORT, looks_random),
+    Proof.ISSUED: (_SHORT, looks_issued_or_hex),
 }
 _COOKIE = re.compile(rb"""["']?[^\s"'=;,(){}\[\]]{1,80}=[^\s=]|[\[{]""")
 _SCHEME = re.compile(
     rb"""(?i:bearer|basic|token|apikey|negotiate|dpop)[ \t]++(?:[A-Za-z_]{1,20}=[\\\f]*["'])?([^\s"'`,;]++)"""
 )
-_OTHER_SCHEME = re.compile(rb"""[A-Za-z][A-Za-z_-]{1,30}+[ \t]++([A-Za-z0-9._~+/=-]{8,}+)""")
+_QUOTED_SCHEME = re.compile(rb"""[bfru$@]{0,2}\f*+["'`]""" + _SCHEME.pattern)
+_OTHER_SCHEME = re.compile(
+    rb"""[A-Za-z][A-Za-z0-9_-]{1,30}+[ \t]++([A-Za-z0-9._~+/=:-]{8,}+)"""
+    rb"""([ \t]*+(?=["'`\r\n]|\Z))?"""
+)
 """One that only a vendor knows: `GenieKey …`."""
 _PARAMETERS = re.compile(rb"(?i:digest|aws4-hmac-sha256|oauth|signature|hawk|ntlm)[ \t]")
 _ALPHANUMERIC = re.compile(rb"[A-Za-z0-9\x80-\xff]")
@@ -125,7 +182,12 @@ def read_value(text: bytes, position: int, label: str, proof: Proof) -> Reading:
     """Give the secrets of the value that starts at `position`."""
     if proof is not Proof.NONE:
         return _read_doubtful(text, position, proof)
-    quoted = read_quoted(text, position)
+    if label in LISTED:
+        return _read_codes(text, position)
+    literal = read_literal(text, position) or _GROUPS.match(text, position)
+    if literal:
+        return Reading((literal.span(literal.lastindex or 0),), literal.end())
+    quoted = _read_joined(text, position)
     if quoted:
         return quoted
     if text[position : position + 1] in {b"{", b"["}:
@@ -134,6 +196,42 @@ def read_value(text: bytes, position: int, label: str, proof: Proof) -> Reading:
     if indented:
         return Reading((indented.span(1),), indented.end())
     return _one((_LINE if label in WITH_BLANKS else _BARE).match(text, position), text, position)
+
+
+def read_literal(text: bytes, position: int) -> re.Match[bytes] | None:
+    """Give a text that is quoted as only some languages do: `[[…]]`, `q(…)`, `{…}` in ODBC."""
+    return _LITERAL.match(text, position)
+
+
+def _read_joined(text: bytes, position: int) -> Reading | None:
+    """Give the contents of quoted texts that stand for one: `"…" + "…"`, `("…" "…")`."""
+    opened = _OPENED.match(text, position)
+    if opened and is_honest(text, opened.end()):
+        return Reading((), opened.end())
+    reading = read_quoted(text, opened.end() if opened else position)
+    while (
+        reading
+        and reading.secrets
+        and (joint := (_JOINT_INSIDE if opened else _JOINT).match(text, reading.end))
+    ):
+        following = read_quoted(text, joint.end())
+        if following is None:
+            break
+        reading = Reading((*reading.secrets, *following.secrets), following.end)
+    return reading
+
+
+def _read_codes(text: bytes, position: int) -> Reading:
+    """Give each of a list of recovery codes, in the same line or in those below."""
+    codes = [*_each(_CODE_ITEM, text, position)]
+    return Reading(tuple(code.span(1) for code in codes), codes[-1].end() if codes else position)
+
+
+def _each(expression: re.Pattern[bytes], text: bytes, position: int) -> Iterator[re.Match[bytes]]:
+    """Give the matches that follow one another, from `position` on."""
+    while match := expression.match(text, position):
+        yield match
+        position = match.end()
 
 
 def read_quoted(text: bytes, position: int) -> Reading | None:
@@ -164,11 +262,11 @@ def _blanks_before(text: bytes, position: int) -> int:
 
 def read_header(text: bytes, position: int, quote: bytes, label: str) -> Reading:
     """Give the secret of an `Authorization` or `Cookie` field; `quote` is what it stands in, if anything."""
-    scheme = _SCHEME.match(text, position)
+    scheme = _SCHEME.match(text, position) or _QUOTED_SCHEME.match(text, position)
     if scheme:
         return Reading(() if is_honest(text, scheme.start(1)) else (scheme.span(1),), scheme.end())
     other = None if label.startswith("cookie") else _OTHER_SCHEME.match(text, position)
-    if other and looks_chosen(other[1]) and not _PARAMETERS.match(text, position):
+    if other and (looks_chosen(other[1]) or other[2] is not None) and not _PARAMETERS.match(text, position):
         return Reading((other.span(1),), other.end())
     if label.startswith("cookie") and not _COOKIE.match(text, position):
         return _read_doubtful(text, position, Proof.RANDOM)
@@ -197,7 +295,7 @@ def read_block(text: bytes, position: int) -> Reading:
             if depth == 0:
                 break
         elif _ASSIGNED.match(text, end):
-            key = token[0].strip(b"\"'")
+            key = token[0].strip(b"\"'\f")
         else:
             content = _content(text, start, end, is_keyed=key is not None)
             if content and (key or b"").decode(errors="replace") not in DESCRIPTIVE:
@@ -218,7 +316,9 @@ def _content(text: bytes, start: int, end: int, *, is_keyed: bool) -> tuple[int,
 
 def _read_doubtful(text: bytes, position: int, proof: Proof) -> Reading:
     expression, holds = _PROOFS[proof]
-    match = expression.match(text, position)
+    match = (_GROUPS.match(text, position) if proof is Proof.CHOSEN else None) or expression.match(
+        text, position
+    )
     return Reading((match.span(1),), match.end()) if match and holds(match[1]) else Reading((), position)
 
 

@@ -12,18 +12,40 @@ import re
 from bisect import bisect_left, bisect_right
 from typing import TYPE_CHECKING
 
+from agentfence.core.redaction.names import as_latin
+
 if TYPE_CHECKING:
     from agentfence.core.redaction.spans import Span
 
 _INVISIBLE = rb"\xe2(?:\x80[\x8b-\x8f\xaa-\xae]|\x81[\xa0-\xa9])|\xef\xbb\xbf|\xc2\xad|\x1b\[[0-9;]*[A-Za-z]"
 """Zero-width characters, direction marks, soft hyphens and terminal colours, in UTF-8."""
 
+_ALIKE_LETTERS = (
+    rb"\xd0[\x85\x86\x88\x90\x92\x95\x9a\x9c-\x9e\xa0-\xa2\xa5\xb0\xb5\xbe]",
+    rb"\xd1[\x80\x81\x83\x85\x95\x96\x98]",
+    *(rb"\xd2\xbb", rb"\xd3\x8f", rb"\xd4[\x81\x9b\x9d]", rb"\xc9[\x91\xa1]", rb"\xc4\xb1"),
+    *(rb"\xce[\xb1\xb9\xba\xbd\xbf]", rb"\xcf[\x81\x85]"),
+)
+"""Letters of other scripts that pass for Latin ones, in UTF-8: those that `names` knows."""
+_ALIKE = rb"(?:" + rb"|".join(_ALIKE_LETTERS) + rb")"
+_TWO_BYTES = rb"[\xc4-\xd4][\x80-\xbf]"
+_AMONG_LATIN = (
+    rb"(?:(?<=[A-Za-z_]" + _TWO_BYTES + rb")|(?<=[A-Za-z_]" + 2 * _TWO_BYTES + rb")"
+    rb"|(?=(?:" + _TWO_BYTES + rb"){0,2}[A-Za-z_]))"
+)
+"""What must hold behind such a letter: a Latin one stands near, before or after."""
+_STYLED_LETTERS = (
+    rb"\xf0\x9d[\x90-\x9f][\x80-\xbf]",
+    *(rb"\xe2\x92[\xb6-\xbf]", rb"\xe2\x93[\x80-\xa9]", rb"\xe2\x84[\x8a-\xb4]"),
+)
+"""Letters as mathematicians write them, and circled ones."""
+_STYLED = rb"(?:" + rb"|".join(_STYLED_LETTERS) + rb")"
 _ESCAPE = re.compile(
     rb"\\\\*+(?:u(?P<unit>[0-9A-Fa-f]{4})|x(?P<byte>[0-7][0-9A-Fa-f])|(?P<letter>[nrt])|(?P<mark>[\"'/`])|)"
     rb"|%(?:25)*(?P<percent>[0-9A-Fa-f]{2})"
     rb"|&(?:(?P<entity>quot|apos|amp|lt|gt)|#(?P<number>[0-9]{2,3})|#[xX](?P<hex>[0-7][0-9A-Fa-f]));"
     rb"|\xef(?P<wide>\xbc[\x81-\xbf]|\xbd[\x80-\x9e])"
-    rb"|" + _INVISIBLE
+    rb"|" + rb"|".join((*(letter + _AMONG_LATIN for letter in _ALIKE_LETTERS), *_STYLED_LETTERS, _INVISIBLE))
 )
 """Each alternative begins with a plain byte, to one of which `re` skips quickly, and none gives up a run of
 backslashes that it has read. Before anything else a backslash is dropped."""
@@ -36,8 +58,11 @@ MOST_ESCAPES = 30_000
 
 HIDDEN = (
     rb"%(?:25)*[0-7][0-9A-Fa-f]|\\+u00[2-7]|\\+x[2-7]|\\+u(?:00[Aa][Dd]|20[026][0-9A-Fa-f]|[Ff][Ee][Ff][Ff]|001[Bb])"
-    rb"|(?:\xef\xbc[\xa1-\xba]|\xef\xbd[\x81-\x9a]){4}"
+    rb"|(?:\xef\xbc[\x90-\x99\xa1-\xba]|\xef\xbd[\x81-\x9a]){4}"
     rb"|\\+u[0-9A-Fa-f]{4}(?:[A-Za-z ]*\\*[\x22']?\s*[:=]|[A-Za-z]+[0-9])"
+    rb"|" + _STYLED + rb"{4}|(?:[A-Za-z_]{3}" + _ALIKE + rb"|" + _ALIKE + rb"[A-Za-z_]{3}"
+    rb"|[A-Za-z_]" + _ALIKE + rb"[A-Za-z_]{2}|[A-Za-z_]{2}" + _ALIKE + rb"[A-Za-z_])"
+    rb"|\\+u0[34][0-9A-Fa-f]{2}[A-Za-z]"
     rb"|:\\+/|&#|[A-Za-z0-9_-](?:" + _INVISIBLE + rb")+[A-Za-z0-9_-]"
 )
 """Escapes that may hide a secret from every other detector, as an expression for RE2."""
@@ -105,8 +130,9 @@ class View:
 
 def _plain(escape: re.Match[bytes]) -> bytes:
     kind = escape.lastgroup
-    if kind is None:
-        return b""
+    if kind is None:  # nothing that is seen, or a letter that looks like another one
+        latin = as_latin(escape[0].decode(errors="replace"))
+        return latin.encode() if latin.isalpha() and latin.isascii() else b""
     text = escape[kind]
     match kind:
         case "unit":

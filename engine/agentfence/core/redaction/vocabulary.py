@@ -4,7 +4,8 @@ Words of a phrase are joined by `/`, phrases parted by blanks.
 """
 
 CERTAIN = """
-password passwords passwd passwds passphrase passphrases passcode passkey pwd pswd passw pass/word pass/code
+password passwords passwd passwds passphrase passphrases passcode passkey pwd pswd passw
+pass/phrase pass/word pass/code
 secret secrets token credential credentials creds cred authorization jwt psk bearer mnemonic
 apikey apikeys cookie cookies passwort kennwort contrasena senha wachtwoord mot/de/passe
 api/key api/keys access/key access/keys private/key private/keys secret/key secret/keys encryption/key
@@ -12,10 +13,12 @@ encryption/keys decryption/key signing/key signing/keys master/key account/key s
 session/key service/key license/key deploy/key ssh/key ssl/key tls/key storage/key subscription/key
 functions/key app/key application/key client/key consumer/key wpa/key wep/key wifi/key hmac/key aes/key
 integration/key shared/access/key pre/shared/key
+otp/seed totp/seed mfa/seed fa/seed otp/secret totp/secret key/material
 connection/string connection/strings conn/string conn/str connstr
 session/id session/ids sess/id shared/access/signature amz/signature goog/signature
 access/tokens api/tokens auth/tokens refresh/tokens bearer/tokens
 seed/phrase seed/words recovery/phrase recovery/code recovery/codes recovery/key backup/code backup/codes
+scratch/code scratch/codes string/data
 github/pat gitlab/pat gh/pat azure/pat devops/pat
 access/code security/code security/answer verification/code verifier/code code/verifier auth/code
 authorization/code
@@ -47,11 +50,11 @@ DIGITS = """
 pin pins pin/code otp totp mfa mfa/code fa/code cvv cvc csc ssn card/number one/time/code one/time/pin
 two/factor/code social/security/number
 """
-CHOSEN = "pass pw basic/auth http/auth proxy/auth userpwd"
+CHOSEN = "pass pw basic/auth http/auth proxy/auth userpwd setup/key auth/ident"
 RANDOM = """
-key keys auth sig signature session sid tokens secret/id hapikey appid authentication ticket
-assertion dpop pat
+key keys sig signature tokens secret/id assertion pat
 """
+ISSUED = "auth session sid hapikey appid authentication ticket dpop"
 SQUASHED = """
 password passwords passwd passphrase passcode secret secrets apikey apikeys accesskey secretkey privatekey
 authkey accountkey masterkey encryptionkey signingkey sharedkey subscriptionkey credential credentials token
@@ -69,7 +72,7 @@ valid invalid supported allowed status version format encoding algorithm algorit
 manager provider providers store source ref reference id ids index position per rate cost price prices
 estimate estimator window stream classification classifier strength score rule rules pattern patterns
 regex template variable var env header headers domain domains consent banner jar reset
-link links address addresses symbol symbols
+link links address addresses symbol symbols color colors colour
 validation validator generator parser scanner config settings options input stdin page screen form
 button icon test tests class handler error errors missing
 json yaml yml txt py js ts tsx jsx go rs java rb php cs kt md csv log ini cfg conf toml xml html css
