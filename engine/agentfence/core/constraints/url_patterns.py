@@ -9,7 +9,8 @@
     note:///x, urn:x:*   other schemes, by their name
 
 The path of a pattern is matched against the URL's path and query together; where there is a query,
-the path alone must be covered too, so that `/*.json` is not met by `/secret?.json`.
+the path alone must be covered too, so that `/*.json` is not met by `/secret?.json`. In an allow list
+a `?` is a question mark where all that follows is `*` or `**`, or where a name and `=` follow.
 
 In a deny list a missing scheme, port or path means any, `*://` any scheme, `**/path` that path at
 any depth; and a pattern holds if it covers the URL in any reading: folded, decoded, without
@@ -50,6 +51,7 @@ _PATTERN = re.compile(
 _OPAQUE = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*):(?!//|[0-9]+(?:[/?]|$))(?P<path>.+)", re.DOTALL)
 _QUESTION = re.compile(r"\\?\?|\\.|\[[!^]?\]?[^\]]*\]", re.DOTALL)
 _ESCAPES = re.compile("(?:%[0-9A-Fa-f]{2})+")
+_QUERY = late_regex(r"\*{1,2}\Z|[^/?=]*=")
 _NETWORK = late_regex(r"([^/]+://)?\[?([0-9A-Fa-f.:]+)\]?/([0-9]+)")
 _BARE_IPV6 = late_regex(r"[0-9A-Fa-f]{0,4}:[0-9A-Fa-f:]*:[0-9A-Fa-f.:]*")
 _SEVERAL_SCHEMES = late_regex(r"[A-Za-z]+\?://")
@@ -255,7 +257,7 @@ def _compile_path(text: str, *, deny: bool) -> _PathPattern | None:
         return None
     if "#" in text or has_dot_segment(text):
         raise ValueError(f"path `{text}` matches nothing: fragments and dot segments never come")
-    plain = decode_meaningless(text)
+    plain = decode_meaningless(text) if deny else with_query_mark(decode_meaningless(text))
     marks = () if deny else (mark for mark in _QUESTION.finditer(plain) if "?" in mark[0])
     cuts = [plain[: mark.start()] for mark in marks]
     decoded = [_decode_pattern(path) for path in (plain, *cuts)]
@@ -267,6 +269,15 @@ def _compile_path(text: str, *, deny: bool) -> _PathPattern | None:
         tuple(globs.values()),
         tuple(part for path in globs for part in _part(path)) if deny else (),
     )
+
+
+def with_query_mark(path: str) -> str:
+    """Escape the question mark that begins a query, lest `/public?**` covers `/public-key/x`."""
+    for mark in _QUESTION.finditer(path):
+        behind = path[mark.end() :]
+        if mark[0] == "?" and _QUERY.match(behind):
+            return f"{path[: mark.start()]}\\?{behind}"
+    return path
 
 
 def _part(path: str) -> Iterator[tuple[Glob, Glob]]:
