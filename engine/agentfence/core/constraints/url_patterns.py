@@ -257,7 +257,7 @@ def _compile_path(text: str, *, deny: bool) -> _PathPattern | None:
         return None
     if "#" in text or has_dot_segment(text):
         raise ValueError(f"path `{text}` matches nothing: fragments and dot segments never come")
-    plain = decode_meaningless(text) if deny else _with_query_mark(decode_meaningless(text))
+    plain = decode_meaningless(text) if deny else with_query_mark(decode_meaningless(text))
     marks = () if deny else (mark for mark in _QUESTION.finditer(plain) if "?" in mark[0])
     cuts = [plain[: mark.start()] for mark in marks]
     decoded = [_decode_pattern(path) for path in (plain, *cuts)]
@@ -271,7 +271,7 @@ def _compile_path(text: str, *, deny: bool) -> _PathPattern | None:
     )
 
 
-def _with_query_mark(path: str) -> str:
+def with_query_mark(path: str) -> str:
     """Escape the question mark that begins a query, lest `/public?**` covers `/public-key/x`."""
     for mark in _QUESTION.finditer(path):
         behind = path[mark.end() :]

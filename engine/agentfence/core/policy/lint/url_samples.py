@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from agentfence.core.constraints.url_patterns import with_query_mark
 from agentfence.core.policy.globs_covering import samples
 
 _URL = re.compile(
@@ -19,4 +20,4 @@ def url_samples(pattern: str) -> list[str]:
     scheme = "https" if parts[1] in (None, "*") else parts[1]
     host = "www.example.com" if parts[2] in ("*", "**") else parts[2].replace("*.", "x.", 1)
     port = "" if parts[3] is None else parts[3].replace("*", "8080")
-    return [f"{scheme}://{host}{port}{path}" for path in samples(parts[4] or "/")]
+    return [f"{scheme}://{host}{port}{path}" for path in samples(with_query_mark(parts[4] or "/"))]
