@@ -562,10 +562,12 @@ def test_a_client_tries(trick: str, reverse: tuple[Proxy, RecordingUpstream]) ->
 
 @pytest.mark.parametrize("launch", LAUNCHES)
 @pytest.mark.parametrize("verb", ["GET", "PUT", "POST"])
+@pytest.mark.parametrize("is_named", [True, False], ids=["named", "unnamed"])
 def test_a_call_in_the_body_of_what_is_none(
-    verb: str, launch: Launch, upstream: RecordingUpstream, tmp_path: Path
+    verb: str, is_named: bool, launch: Launch, upstream: RecordingUpstream, tmp_path: Path
 ) -> None:
-    target, policy = origin(upstream), POLICY + f'servers: {{files: {{url: "{upstream.url}"}}}}\n'
+    target = origin(upstream)
+    policy = POLICY + (f'servers: {{files: {{url: "{upstream.url}"}}}}\n' if is_named else "")
     upstream.leaves_bodies, upstream.answer = True, lambda _: Response(b"{}")
     host = target.removeprefix("http://")
     chunks = b"".join(b"1\r\n%c\r\n" % octet for octet in DENIED) + b"0\r\n\r\n"

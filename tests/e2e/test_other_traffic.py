@@ -158,6 +158,20 @@ def test_other_json_passes_unchanged(kind: str, client: httpx.Client, upstream: 
 
     assert (answer.status_code, answer.content) == (200, b'{"ok":true}')
     assert upstream.requests[0].body == OTHER[kind]
+    if OTHER[kind][:1] in {b"{", b"["}:
+        assert upstream.requests[0].header("connection") == ["keep-alive"]
+
+
+def test_a_client_is_told_that_its_upload_ends_the_connection(
+    client: httpx.Client, upstream: RecordingUpstream
+) -> None:
+    upstream.answer = lambda _: Response(b"ok", headers=(("Content-Type", "text/plain"),))
+
+    answers = [client.post(upstream.url, data={"a": "b"}) for _ in range(20)]
+
+    assert {answer.status_code for answer in answers} == {200}
+    assert {answer.headers["connection"] for answer in answers} == {"close"}
+    assert {request.header("connection")[0] for request in upstream.requests} == {"close"}
 
 
 def test_headers_of_other_traffic_stay_as_they_are(client: httpx.Client, upstream: RecordingUpstream) -> None:

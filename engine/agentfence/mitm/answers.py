@@ -161,6 +161,8 @@ class AnswerSide:
 
     def _pass(self, flow: http.HTTPFlow, exchange: Exchange | None, response: http.Response) -> None:
         """Stream what is no business of the fence; a 101 only as the WebSocket that was asked for."""
+        if exchange is not None and exchange.ends_connection:
+            response.headers["connection"] = "close"
         if exchange is None:
             response.stream = True
         elif response.status_code == HTTPStatus.SWITCHING_PROTOCOLS:

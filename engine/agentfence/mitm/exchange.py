@@ -47,6 +47,8 @@ class Exchange:
     stage: Stage = Stage.HEADERS
     stream: SseStream | None = None
     """The event stream of MCP 2024-11-05 that this is, or that this was posted for."""
+    ends_connection: bool = False
+    """Whether the server was told that nothing behind this is a request; the host ends the agent's, too."""
     named_host: str = ""
     """The `Host` that the agent sent."""
     instead: http.Response | None = None

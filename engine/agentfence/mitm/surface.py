@@ -122,9 +122,13 @@ class Surface(AnswerSide):
         exchange.named_host = named.decode("latin-1")
         if is_reverse(flow):
             name_server(flow.request)
-        is_unread = exchange.stage is Stage.PASSED and flow.request.raw_content != b""
-        if is_unread and self._sorter.is_of_server(flow.request.host):
+        body = flow.request.raw_content
+        if exchange.stage is not Stage.PASSED or body == b"":
+            return
+        host, sorter = flow.request.host, self._sorter
+        if sorter.is_of_server(host) or (not _begins_as_json(body) and sorter.is_judged(host)):
             end_connection(flow.request)
+            exchange.ends_connection = True
 
     def _open(self, flow: http.HTTPFlow, refusal: http.Response | None = None) -> Exchange:
         """Give a new exchange armed with `refusal`; the one that was made for this request before, if it was.
@@ -362,6 +366,11 @@ class Surface(AnswerSide):
 def _place(flow: http.HTTPFlow) -> Place:
     """Give where the ids of an agent's requests mean something."""
     return sender_of(flow).client, flow.request.host, flow.request.port
+
+
+def _begins_as_json(body: bytes | None) -> bool:
+    """Whether a body, where it is there by now, begins as no request does."""
+    return body is not None and body.lstrip()[:1] in {b"{", b"["}
 
 
 def _has_body(request: http.Request) -> bool:

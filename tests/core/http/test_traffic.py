@@ -204,6 +204,8 @@ def test_a_host_is_a_servers_by_any_of_its_spellings(host, expected):
 
     assert Sorter(servers).is_of_server(host) is expected
     assert Sorter(servers, reverse=True).is_of_server(host) is True
+    assert Sorter(servers, unlisted=Unlisted.PASS).is_judged(host) is expected
+    assert Sorter(servers).is_judged(host) is True
 
 
 def test_nothing_is_tunnelled_by_default():

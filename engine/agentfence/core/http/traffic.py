@@ -133,6 +133,10 @@ class Sorter:
         named = canonical_host(host)
         return self._is_reverse or any(endpoint.host.matches(named) for endpoint in self._endpoints)
 
+    def is_judged(self, host: str) -> bool:
+        """Whether the policy has a say in MCP to a host."""
+        return self._unlisted is not Unlisted.PASS or self.is_of_server(host)
+
     def may_tunnel(self, connect_host: str, sni: str | None) -> bool:
         """Whether TLS passes undecrypted: target and SNI are one host of `tunnel`, and no server's."""
         host = canonical_host(connect_host)
