@@ -336,6 +336,16 @@ def test_an_agent_in_a_browser_reads_a_refusal(
     assert refused.headers.get("access-control-allow-origin") == allowed
 
 
+def test_an_agent_in_a_browser_reads_that_its_body_is_too_large(
+    fenced: tuple[Proxy, RecordingUpstream],
+) -> None:
+    headers = {**HEADERS, "Origin": "http://localhost:6274"}
+    refused = httpx.post(f"{fenced[0].origin}/mcp", content=b" " * (LIMIT + 1), headers=headers, timeout=30)
+
+    assert refused.status_code == 413
+    assert refused.headers["access-control-allow-origin"] == "http://localhost:6274"
+
+
 LISTED = b'{"jsonrpc":"2.0","id":1,"result":{"tools":[{"name":"read_file"},{"name":"delete_file"}]}}'
 
 

@@ -173,6 +173,7 @@ class FenceStream(HttpStream):
     def _answer_unread(self, answer: http.Response, *, is_early: bool) -> layer.CommandGenerator[None]:
         expects = self.flow.request.headers.get("expect", "").lower() == "100-continue"
         self.flow.response = answer
+        yield HttpResponseHeadersHook(self.flow)
         yield HttpResponseHook(self.flow)
         yield from self._send_whole(self.flow.response)
         self.flow.live = False
