@@ -64,6 +64,8 @@ password token secret apiKey key Authorization cookie --token -p curl -u bob: be
 = : " ' \\ { } [ ] , ; & % %3D %22 \\" \\n \\u0070 &quot; < > / @ :// ( ) | - . _ $ ${X}
 hunter2 q9Kx71mZpp3Lvv8T 4821 4111111111111111 ghp_ sk- eyJhbGciOi AKIA cGFzc3dvcmQ9aHVudGVy 70617373
 (name,password) values select ('bob', name,password |password| |---| <b> </b> set from to openssl passwd
+kind: Secret data: form-data; name="password" codes: recovery 1a2b3-c4d5e q(a1b2) [[ ]] {a;b1} + "" ''' .equals( with
+secrets set --value pаssword ｐａｓｓ xxxxxx abcd-efgh-ijkl-mnop "type":"password"
 [REDACTED:x] [REDACTED: -----BEGIN PRIVATE -----END KEY----- é 密码
 """
 PIECES = [*WORDS.split(), *" \n\t\x01\x0c\u200b\ud800", "|\n", "PRIVATE KEY", "\x1b[31m"]
@@ -452,6 +454,18 @@ def test_a_path_loads_no_detectors(path: str) -> None:
 )
 def test_what_may_hold_a_secret_is_no_plain_path(text: str) -> None:
     assert not _is_plain(text)
+
+
+@pytest.mark.parametrize(
+    "text", ["pin:4821", "password:12345678", "378282246310005", "/a/36148900647913", "3782-822463-10005"]
+)
+def test_no_short_way_shows_what_the_detectors_find(text: str) -> None:
+    fresh = build_redactor(builtin=True, patterns=[])
+
+    shown = fresh.text(text)
+
+    assert REDACTOR.value({"a": text}) == {"a": shown}
+    assert "[REDACTED:" in shown
 
 
 class TestWork:

@@ -524,6 +524,7 @@ def _read_spoken(text: bytes, position: int, secret: SecretName, *, is_said: boo
         return Reading((groups.span(),), groups.end())
     spoken = _SPOKEN_VALUE.match(text, position)
     said = _ESCAPE.sub(b"", spoken[1]) if spoken else b""
-    if spoken and (looks_chosen(said) or (secret.label.endswith("code") and has_digit(said))):
+    is_number = said.isdigit() and secret.label == "password"
+    if spoken and (is_number or looks_chosen(said) or (secret.label.endswith("code") and has_digit(said))):
         return Reading((spoken.span(1),), spoken.end())
     return None

@@ -35,12 +35,13 @@ _SECRET_FIELDS = frozenset(
 _PLAIN = late_regex(r"[ _/.,`()]*+(?:[A-Z]?[a-z]{1,15}(?![A-Za-z])[ _/.,`()]*+)*+")
 """Words: what holds no secret, so that a process that shows nothing else never loads the detectors."""
 _PATH = late_regex(
-    r"[~.]{0,2}(?:/?+(?:[A-Za-z0-9._-]{1,15}|[a-z]{1,15}(?:[-_.][a-z]{1,15}){1,3})(?![^/ ]))++"
+    r"[~.]{0,2}(?:/?+(?![0-9.-]{13})(?:[A-Za-z0-9._-]{1,15}|[a-z]{1,15}(?:[-_.][a-z]{1,15}){1,3})(?![^/ ]))++"
     r"(?: \([a-z ]{1,40}\))?"
 )
-"""Likewise a path, as of a policy: in it no name is long and mixed enough to be a secret."""
-_COUNTED = late_regex(r"[A-Za-z]{0,12}[-_.:#]?[0-9]{1,10}")
-"""Ids as most clients count them: too short and too plain to be a secret, unless the policy says so."""
+"""Likewise a path, as of a policy: no name in it is long and mixed enough to be a secret, or is a card's."""
+_COUNTED = late_regex(r"[A-Za-z]{0,12}[-_.#]?[0-9]{1,10}")
+"""Ids as most clients count them: too short and too plain to be a secret, unless the policy says so. Behind a
+colon the digits may be one: `pin:4821`."""
 _DEEPEST_TEXT = 4
 _COST_OF_A_LOOK = 3
 _FEW = 100
