@@ -57,6 +57,16 @@ def test_stream_is_read_as_browsers_read_it(
     assert read(stream, size=size) == read_as
 
 
+@pytest.mark.parametrize(
+    ("stream", "is_inside"), [(b"", False), (b"data: a", True), (b"data: a\n", True), (b"data: a\n\n", False)]
+)
+def test_an_event_that_is_not_whole_yet_is_known(stream: bytes, is_inside: bool) -> None:
+    splitter = EventSplitter(100)
+    splitter.feed(stream)
+
+    assert splitter.is_inside_event is is_inside
+
+
 @pytest.mark.parametrize("end", ["\x0b", "\x0c", "\x1c", "\x1d", "\x1e", "\x85", "\u2028", "\u2029"])
 def test_only_line_ends_that_every_reader_knows_are_left(end: str) -> None:
     harmless = harmless_event(f": {end}data: 1{end}{end}\r\nid: 7\r\n\r\n".encode()).decode()

@@ -83,6 +83,16 @@ def test_asked_call_is_sent_when_a_person_says_yes_and_its_event_is_written() ->
     assert codes(unwritten.lose(unwritten.say(unwritten.agent(call("send", 1))))) == [(1, -32003)]
 
 
+def test_schema_that_turns_out_to_hold_nothing_is_told_of_with_the_call() -> None:
+    talk = Talk(ALLOW + "validate_arguments: true\n")
+    talk.agent(request("tools/list", 1))
+    talk.server(result(1, {"tools": [{"name": "read", "inputSchema": {"$ref": "#"}}]}))
+    first, again = talk.agent(call("read", 2)), talk.agent(call("read", 3))
+
+    assert [event["kind"] for event in events(first)] == ["noted", "judged"]
+    assert [kinds(first)[-1], kinds(again)] == ["Forward", ["Record", "Forward"]]
+
+
 def test_each_message_has_a_name_of_its_own() -> None:
     talk = Talk(ALLOW)
     names = [events(talk.agent(request("ping", id_)))[0]["call_id"] for id_ in range(3)]
