@@ -174,7 +174,8 @@ class Gate:
         pending = Pending(
             (member,), arrival.body, conversation, revision, circumstances, policy_digest=digest
         )
-        return self._settle(pending)
+        effects = outcomes.settle(self, pending, circumstances.time)
+        return self._told(effects, pending) if self.engine.policy.validate_arguments else effects
 
     def _batch(self, batch: Batch, arrival: Arrival) -> Effects:
         conversation, circumstances = arrival.conversation, arrival.circumstances
@@ -197,12 +198,11 @@ class Gate:
             is_batch=True,
             policy_digest=digest,
         )
-        return self._settle(pending)
+        effects = outcomes.settle(self, pending, circumstances.time)
+        return self._told(effects, pending) if self.engine.policy.validate_arguments else effects
 
-    def _settle(self, pending: Pending) -> Effects:
-        effects = outcomes.settle(self, pending, pending.circumstances.time)
-        if not self.engine.policy.validate_arguments:
-            return effects
+    def _told(self, effects: Effects, pending: Pending) -> Effects:
+        """Give effects behind what the log must know of the called tools."""
         conversation, time = pending.conversation, pending.circumstances.time
         notes = (observe_call(self, conversation, member, time) for member in pending.members)
         return (*chain.from_iterable(notes), *effects)

@@ -373,7 +373,9 @@ class Record:
 
 def members_tell(value: dict[str, Json]) -> bool:
     """Whether members of an object may say what another one is."""
-    if not _TELLING_MEMBERS.isdisjoint(value) or _program(value):
+    if not _TELLING_MEMBERS.isdisjoint(value):
+        return True
+    if not _ARGUMENT_MEMBERS.isdisjoint(value) and _program(value):
         return True
     return ("content" in value and not _NAMES.isdisjoint(value)) or value.get("kind") == "Secret"
 

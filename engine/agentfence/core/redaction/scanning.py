@@ -43,7 +43,8 @@ class Scanner:
 
     def search(self, text: bytes, position: int = 0) -> tuple[int, int] | None:
         """Give where the leftmost match at or after `position` starts and ends."""
-        return self._search(text, position, len(text))
+        found: tuple[int, int] = self._match(self._unanchored, text, position, len(text))[0]
+        return found if found[0] >= 0 else None
 
     def search_near(self, text: bytes, position: int) -> tuple[int, int] | None:
         """Do the same a stretch of the text at a time, which is all that one match may lie in.
