@@ -22,9 +22,9 @@ from agentfence.core.http.answer_rules import (
     classify_answer,
     decode_answer,
     may_be_message,
+    passes_unawaited,
     passes_unread,
 )
-from agentfence.core.http.detection import shows_jsonrpc
 from agentfence.core.http.endpoints import DEFAULT_PORTS
 from agentfence.core.http.hosts import Origin, parse_authority
 from agentfence.core.http.message import single
@@ -193,7 +193,7 @@ class AnswerSide:
             return
         if exchange.is_post_for_stream:
             # Answers travel on the stream, and no client reads one here; some servers send it twice.
-            if shows_jsonrpc(body, headers, mcp_only=False):
+            if not passes_unawaited(body, headers):
                 flow.response = accepted()
             return
         try:
@@ -203,7 +203,7 @@ class AnswerSide:
             return
         _declare_as_judged(response, head)
         is_awaited = len(exchange.conversation.from_client) > 0
-        if is_awaited or shows_jsonrpc(decoded, headers, mcp_only=False):
+        if is_awaited or not passes_unawaited(decoded, headers):
             judged = self._judge(decoded, exchange)
             self._learn(flow, exchange, response)
         else:  # what says that a notification was taken, or that a server is well

@@ -19,7 +19,6 @@ from agentfence.core.values import replace
 from agentfence.mitm.answers import AnswerSide
 from agentfence.mitm.asked_calls import AskedCalls
 from agentfence.mitm.exchange import Exchange, Stage
-from agentfence.mitm.framing import body_size
 from agentfence.mitm.heads import RequestHeads
 from agentfence.mitm.injecting import inject
 from agentfence.mitm.intercepting import ask_about
@@ -371,13 +370,6 @@ def _place(flow: http.HTTPFlow) -> Place:
 def _begins_as_json(body: bytes | None) -> bool:
     """Whether a body, where it is there by now, begins as no request does."""
     return body is not None and body.lstrip()[:1] in {b"{", b"["}
-
-
-def _has_body(request: http.Request) -> bool:
-    try:
-        return body_size(request) != 0
-    except ValueError:  # the host answers 400 to it
-        return False
 
 
 def _may_hold_message(where: Sorted, body: bytes, request: HttpRequest) -> bool:

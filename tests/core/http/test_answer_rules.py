@@ -21,6 +21,7 @@ from agentfence.core.http.answer_rules import (
     classify_answer,
     decode_answer,
     may_be_message,
+    passes_unawaited,
     passes_unread,
     type_as_judged,
 )
@@ -81,6 +82,22 @@ def test_an_error_answer_that_unpacks_to_too_much_is_judged():
 def test_a_very_large_error_answer_is_judged():
     assert passes_unread(400, b" " * 8_388_608) is True
     assert passes_unread(400, b" " * 8_388_609) is False
+
+
+@pytest.mark.parametrize(
+    ("body", "passes"),
+    [
+        (b"{}", True),
+        (b"null", True),
+        (b'{"status":"ok"}', True),
+        (b'{"jsonrpc":"2.0","id":1,"result":{}}', False),
+        (b'{"id":1,"result":{}}', False),
+        (b"{", False),
+        (b" " * 8_388_609, False),
+    ],
+)
+def test_an_answer_that_nobody_waits_for_passes_when_it_is_no_message(body, passes):
+    assert passes_unawaited(body, (("Content-Type", "application/json"),)) is passes
 
 
 def test_a_very_large_event_is_judged_whatever_its_name():

@@ -142,6 +142,13 @@ def test_a_message_is_found_among_more_than_is_read(body, expected):
     assert passes_unread(400, body) is False
 
 
+def test_an_answer_is_found_among_more_than_is_read_where_it_counts():
+    body = b'{"id":1,"result":{' + MANY + b"}}"
+
+    assert shows_jsonrpc(body, JSON, mcp_only=False)
+    assert not shows_jsonrpc(body, JSON, mcp_only=True)
+
+
 def test_telemetry_with_more_than_is_read_is_nothing():
     assert not prefix_shows_message(b'{"spans":[' + b'{"method":"GET"},' * 110_000)
 

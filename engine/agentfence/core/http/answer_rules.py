@@ -103,6 +103,11 @@ def may_be_message(name: bytes, data: bytes) -> bool:
     return shows_jsonrpc(data, (), mcp_only=False)
 
 
+def passes_unawaited(body: bytes, headers: Headers) -> bool:
+    """Whether an answer that nobody waits for holds no message in any reading, as a receipt does."""
+    return len(body) <= _MAX_UNREAD and not shows_jsonrpc(body, headers, mcp_only=False)
+
+
 def decode_answer(body: bytes, headers: Headers, limit: int) -> bytes:
     """Give the plain body of an encoded JSON answer, which must be sent on plain.
 

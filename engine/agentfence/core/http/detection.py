@@ -30,6 +30,7 @@ _BLANKS = "\0\ufeff \t\r\n"
 _PREFIX_KEYS = frozenset({"jsonrpc", "id", "method", "params"})
 _ESCAPE = re.compile(r"\\u([0-9a-f]{4})")
 _JSONRPC_KEY = re.compile(r'"jsonrpc[\0 ]*"\s*:')
+_ANY_KEY = re.compile(r'"(?:jsonrpc|method|result|error)[\0 ]*"\s*:')
 _MESSAGE_KEY = re.compile(r'"(?:jsonrpc|method)[\0 ]*"\s*:')
 
 _EVERYBODYS_PING = "ping"
@@ -90,7 +91,8 @@ def _shows_message(top: TopLevel, text: str) -> bool:
     keys = top.keys
     if "jsonrpc" in keys or "method" in keys or ("id" in keys and ("result" in keys or "error" in keys)):
         return True
-    return not top.is_complete and _MESSAGE_KEY.search(_unescaped(text)) is not None
+    sought = _ANY_KEY if top.is_too_much else _MESSAGE_KEY
+    return not top.is_complete and sought.search(_unescaped(text)) is not None
 
 
 def _shows_mcp(top: TopLevel, text: str) -> bool:
