@@ -39,6 +39,7 @@ from mitmproxy.proxy.layers.http._events import (
 )
 from mitmproxy.proxy.layers.http._hooks import (
     HttpRequestHeadersHook,
+    HttpRequestHook,
     HttpResponseHeadersHook,
     HttpResponseHook,
 )
@@ -62,6 +63,7 @@ _MAX_DRAINED = 268_435_456
 _MAX_DRAIN_SECONDS = 30.0
 _MAX_REQUEST_SECONDS = 300.0
 """That a head may take, and then a body that is judged; what is streamed may take for ever."""
+_HOOKS = (HttpRequestHeadersHook, HttpRequestHook, HttpResponseHeadersHook, HttpResponseHook)
 _OF_CLIENT = frozenset((RequestHeaders, RequestData, RequestEndOfMessage))
 _OF_SERVER = frozenset((ResponseHeaders, ResponseData, ResponseEndOfMessage))
 
@@ -80,6 +82,10 @@ class Limits(Protocol):
     @property
     def max_body(self) -> int:
         """The largest body that is judged, in bytes."""
+        ...
+
+    def call_hooks(self, hook: commands.StartHook) -> bool:
+        """Call what the addons have for a hook; False where the host is to start it, or to go on with it."""
         ...
 
     def growth(self, flow: http.HTTPFlow, beginning: bytes | None) -> Growth:
@@ -119,6 +125,8 @@ class FenceStream(HttpStream):
     """One request and its answer, held to the fence's limits."""
 
     limits: Limits
+    reader: Http1Server | None = None
+    """What reads the client's requests."""
     _drained = 0
 
     def _handle_event(self, event: events.Event) -> layer.CommandGenerator[None]:
@@ -128,7 +136,28 @@ class FenceStream(HttpStream):
             state = self.client_state
         elif type(event) in _OF_SERVER:
             state = self.server_state
-        return state(event)
+        return self._call_hooks(state(event))
+
+    def _call_hooks(self, work: layer.CommandGenerator[None]) -> layer.CommandGenerator[None]:
+        """Call in the middle of the work what addons have for its hooks, and leave the rest to the host."""
+        reply = None
+        while True:
+            try:
+                command = work.send(reply)
+            except StopIteration:
+                return
+            is_done = (
+                isinstance(command, _HOOKS) and self._may_go_on(command) and self.limits.call_hooks(command)
+            )
+            reply = None if is_done else (yield command)
+
+    def _may_go_on(self, hook: commands.StartHook) -> bool:
+        """Whether a hook may be followed by more at once.
+
+        Not where the client's next request is there already: answered in the middle of one another, a few
+        hundred would be too deep.
+        """
+        return self.reader is not None and (type(hook) is HttpRequestHeadersHook or not self.reader.buf)
 
     def _handle_other(self, event: events.Event) -> layer.CommandGenerator[None]:
         if isinstance(event, events.Wakeup):
@@ -448,6 +477,8 @@ class FenceLayer(HttpLayer):
         """Make the stream for one request."""
         stream = FenceStream(_fork(self.context), stream_id)
         stream.limits = self.limits
+        reader = self.connections.get(self.context.client)
+        stream.reader = reader if isinstance(reader, Http1Server) else None
         self.streams[stream_id] = stream
         yield from self.event_to_child(stream, events.Start())
 
