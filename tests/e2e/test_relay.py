@@ -13,7 +13,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from e2e.fence import POLICY, call_body, read_events, relay
+from e2e.fence import BIN, POLICY, call_body, read_events, relay
 from e2e.process import Process
 
 if TYPE_CHECKING:
@@ -408,6 +408,70 @@ def test_without_a_stderr_nothing_lands_on_stdout(tmp_path: Path) -> None:
     ran = subprocess.run(["sh", "-c", command], capture_output=True, timeout=60, check=False)
 
     assert (ran.returncode, ran.stdout) == (127, b"")
+
+
+OURS, THEIRS = (
+    ("agentfence", "importlib", "warnings"),
+    (
+        *(
+            "__future__",
+            "argparse",
+            "collections",
+            "enum",
+            "fcntl",
+            "functools",
+            "gc",
+            "hashlib",
+            "jiter",
+            "json",
+        ),
+        *(
+            "mitmproxy",
+            "os",
+            "re",
+            "re2",
+            "runpy",
+            "select",
+            "signal",
+            "subprocess",
+            "time",
+            "typing",
+            "yaml",
+        ),
+    ),
+)
+
+
+@pytest.mark.parametrize(
+    ("entry", "names"),
+    [
+        ((sys.executable, "-m", "agentfence.stdio"), THEIRS),
+        ((sys.executable, "-P", "-m", "agentfence.stdio"), OURS + THEIRS),
+        ((sys.executable, "-P", "-m", "agentfence", "proxy"), OURS + THEIRS),
+        ((str(BIN / "agentfence"), "proxy"), OURS + THEIRS),
+    ],
+)
+def test_no_module_of_the_working_folder_is_loaded(
+    entry: tuple[str, ...], names: tuple[str, ...], tmp_path: Path
+) -> None:
+    for name in names:
+        (tmp_path / f"{name}.py").write_text("import sys\nsys.stderr.write('of the folder ' + __name__)\n")
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "__init__.py").write_text("import sys\nsys.stderr.write('of the folder')\n")
+    (tmp_path / "p.yaml").write_text(POLICY)
+
+    ran = subprocess.run(
+        [*entry, "--policy", "p.yaml", "--audit-log", "none", "--", "cat"],
+        capture_output=True,
+        cwd=tmp_path,
+        input=ALLOWED + b"\n",
+        timeout=60,
+        check=False,
+    )
+
+    assert ran.returncode == 0
+    assert b"of the folder" not in ran.stderr
+    assert b"allow  read_file" in ran.stderr
 
 
 def test_the_relay_imports_nothing_heavy(tmp_path: Path) -> None:
