@@ -210,6 +210,8 @@ class Relay:
         self._to_server.flush()
         if not self._to_agent.is_open:  # what nobody hears of is not done
             self._end_within(_EOF_GRACE)
+        if not self._to_server.is_open and self._close_server_input():
+            self._end_calls("the server closed its input")
         if self._deadline is not None and not self._to_server.size:
             self._close_server_input()
 
@@ -366,12 +368,15 @@ class Relay:
         if self._deadline is None or deadline < self._deadline:
             self._deadline = deadline
 
-    def _close_server_input(self) -> None:
+    def _close_server_input(self) -> bool:
+        """Close it, and say whether it was open here until now."""
         stdin = self._child.stdin
-        if stdin is not None and not stdin.closed:
-            self._polled.pop(stdin.fileno(), None)
-            self._to_server.drop()
-            stdin.close()
+        if stdin is None or stdin.closed:
+            return False
+        self._polled.pop(stdin.fileno(), None)
+        self._to_server.drop()
+        stdin.close()
+        return True
 
     def _press_on(self) -> None:
         """Terminate a child that has had its time, then kill it."""
@@ -385,13 +390,18 @@ class Relay:
             self._deadline = time.monotonic() + _TERMINATE_GRACE
 
     def _take_last_words(self) -> None:
-        """Pass on what the child still wrote, end the calls that it left, and let the agent take it."""
+        """Pass on what the child still wrote, end the calls that it left, and let the agent take it.
+
+        A process that it left behind may go on writing: that is no more than what was in the pipe.
+        """
         os.set_blocking(self._from_server, False)
-        while not self._server_ended and self._to_agent.is_open:
+        left = 2 * _READ_SIZE
+        while not self._server_ended and self._to_agent.is_open and left > 0:
             before = self._to_agent.size
             received = self._read(self._from_server)
             if received is None:
                 break
+            left -= len(received)
             self._take(
                 self._server_lines.feed(received) if received else self._server_lines.end(), from_server=True
             )

@@ -225,6 +225,35 @@ def test_server_leaves_a_child_that_keeps_its_output_open(tmp_path: Path) -> Non
         os.kill(child, signal.SIGKILL)
 
 
+def test_server_leaves_a_child_that_goes_on_writing(tmp_path: Path) -> None:
+    program = (
+        "import subprocess, sys\n"
+        "sys.stdin.readline()\n"
+        "child = subprocess.Popen(['yes', 'no message ' * 20])\n"
+        "sys.stderr.write(f'child {child.pid}.')\n"
+    )
+    with start(tmp_path, program, "--log-level", "quiet") as process:
+        process.write(ALLOWED + b"\n")
+        answered = read(process)
+
+        assert (answered["id"], answered["error"]["code"]) == (1, -32002)
+        assert process.wait(10) == 0
+        child = int(process.stderr.split("child ")[1].split(".")[0])
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(child, signal.SIGKILL)
+
+
+def test_a_server_that_closed_its_input_leaves_no_call_unanswered(tmp_path: Path) -> None:
+    program = "import os, time\nos.close(0)\nprint('{}', file=open(2, 'w'), flush=True)\ntime.sleep(60)\n"
+    with start(tmp_path, program) as process:
+        process.wait_for_stderr("{}")
+        for _ in range(2):
+            process.write(ALLOWED + b"\n")
+            answered = read(process)
+
+            assert (answered["id"], answered["error"]["code"]) == (1, -32002)
+
+
 def test_an_agent_that_reads_no_more_has_nothing_more_done(tmp_path: Path) -> None:
     record = tmp_path / "record"
     program = ANSWERING.replace(
