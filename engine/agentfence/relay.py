@@ -305,7 +305,7 @@ class Relay:
         name, is_allowed = self._name_server(policy)
 
         def adopt() -> None:
-            self._conversation.server = name
+            self._conversation.rename_server(name)
             if not is_allowed:
                 self._fence.report("the policy now blocks this server, which is told to end")
                 self._end_within(_SIGNAL_GRACE)

@@ -112,6 +112,22 @@ def test_calls_pass_where_no_schema_was_seen_or_asked_for() -> None:
     assert unasked.call("read", path=1) == ""
 
 
+CHECKED = ALLOW + "tools: {read: {decision: allow, constraints: {args: {path: {type: integer}}}}}\n"
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "code"),
+    [(ALLOW, VALIDATED, "schema_mismatch"), (VALIDATED, ALLOW, ""), (VALIDATED, CHECKED, "")],
+    ids=["on", "off", "off, with a rule that looks at arguments"],
+)
+def test_policy_that_comes_later_decides_whether_schemas_hold(before: str, now: str, code: str) -> None:
+    agent = Agent(before)
+    agent.list(READ)
+    agent.gate.engine = make_gate(now).engine
+
+    assert agent.call("read", path=1) == code
+
+
 def test_schema_of_one_server_holds_no_calls_of_another() -> None:
     agent = Agent(VALIDATED)
     agent.list(READ)

@@ -36,7 +36,7 @@ class KnownTool:
     size: int
     """Of the schema as JSON, in characters."""
     arguments: OwnSchema | None = None
-    """What holds calls to the schema, where that is wanted."""
+    """What holds calls to the schema, where the policy wants that."""
 
 
 class KnownTools:
@@ -68,6 +68,11 @@ class KnownTools:
                 self._servers.popitem(last=False)
                 self._has_forgotten = True
         tools.put(name, tool)
+
+    def rename(self, before: str, now: str) -> None:
+        """Keep what is known of a server under another name."""
+        if before in self._servers:
+            self._servers[now] = self._servers.pop(before)
 
     def other_peers_with(self, peer: str, name: str) -> list[str]:
         """Give the other servers that have a tool of this name."""
