@@ -373,9 +373,12 @@ def test_a_mistake_is_said_in_one_line(mistake: str, tmp_path: Path) -> None:
     assert ran.stdout == ""
 
 
+@pytest.mark.parametrize("entry", [["-m", "agentfence.stdio"], ["-m", "agentfence", "proxy"]])
 @pytest.mark.parametrize("closed", ["<&-", ">&-"])
-def test_an_agent_that_is_not_there_is_said_before_a_server_starts(closed: str, tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "agentfence.stdio", "--audit-log", "none", "--", "touch", "started"]
+def test_an_agent_that_is_not_there_is_said_before_a_server_starts(
+    closed: str, entry: list[str], tmp_path: Path
+) -> None:
+    command = [sys.executable, *entry, "--audit-log", "none", "--", "touch", "started"]
     ran = subprocess.run(
         ["sh", "-c", f'exec "$@" {closed}', "sh", *command],
         stderr=subprocess.PIPE,
