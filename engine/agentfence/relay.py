@@ -373,7 +373,8 @@ class Relay:
         stdin = self._child.stdin
         if stdin is None or stdin.closed:
             return False
-        self._polled.pop(stdin.fileno(), None)
+        if self._polled.pop(stdin.fileno(), None) is not None:
+            self._poll.unregister(stdin)  # what is closed would be ready all the time
         self._to_server.drop()
         stdin.close()
         return True

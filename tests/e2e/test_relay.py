@@ -225,6 +225,29 @@ def test_server_leaves_a_child_that_keeps_its_output_open(tmp_path: Path) -> Non
         os.kill(child, signal.SIGKILL)
 
 
+def test_relay_sleeps_while_it_waits_for_the_last_answer(tmp_path: Path) -> None:
+    program = ANSWERING.replace("    message =", "    time.sleep(4)\n    message =").replace(
+        "sys\n", "sys, time\ntime.sleep(1)\n"
+    )
+    with start(tmp_path, program) as process:
+        process.write(call_body("read_file", 1, path="a" * 3_000_000) + b"\n")
+        process.close_stdin()
+        time.sleep(2)
+        before = processor_time(process.pid)
+        time.sleep(2)
+
+        assert processor_time(process.pid) - before < 0.2
+        assert read(process)["id"] == 1
+
+
+def processor_time(pid: int) -> float:
+    """Seconds of the processor that a process has had."""
+    with contextlib.suppress(OSError), open(f"/proc/{pid}/stat") as status:
+        user, system = status.read().rpartition(")")[2].split()[11:13]
+        return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
+    return 0.0  # a system that does not tell
+
+
 def test_server_leaves_a_child_that_goes_on_writing(tmp_path: Path) -> None:
     program = (
         "import subprocess, sys\n"
