@@ -324,6 +324,14 @@ def test_what_is_kept_of_tools_is_bounded() -> None:
     assert sum(tools.find("a", str(number)) is not None for number in range(3_000)) == 419
 
 
+def test_what_is_kept_of_tools_with_long_names_is_bounded() -> None:
+    tools = KnownTools()
+    for number in range(100):
+        tools.learn("a", f"{number}".zfill(1_000_000), KnownTool("d", None, 0))
+
+    assert sum(tools.find("a", f"{number}".zfill(1_000_000)) is not None for number in range(100)) == 4
+
+
 def test_tools_that_may_be_other_than_pinned_are_refused_when_too_many_were_named() -> None:
     """A server could name a changed tool, and then so many that what it said of that is forgotten."""
     agent = Agent(ALLOW + "pins: require\n", Lock({"http://127.0.0.1:1": {"read": pin_of(READ)}}))

@@ -15,7 +15,7 @@ Only an answer to a `SENT` request is one: a server that answers what it was nev
 from __future__ import annotations
 
 from enum import Enum, auto
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from agentfence.core.values import message_value, replace
 
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 _MAX_CALLS = 10_000
 _MAX_CHARACTERS = 1_048_576
 """Of all ids together, as a peer may choose long ones."""
+LONGEST_METHOD: Final = 256
+"""What is kept of a method, which a peer may make up: all that are known are shorter."""
 
 
 class Stage(Enum):
@@ -57,6 +59,7 @@ class CallInFlight:
     id: Id
     call_id: str
     method: str
+    """Of a longer one than any is, its beginning."""
     revision: Revision
     """Under which it was judged, and its answer is made."""
     rule: str

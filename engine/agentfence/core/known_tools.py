@@ -23,7 +23,7 @@ MOST_TOOLS: Final = 2_000
 _MOST_SERVERS = 200
 _LARGEST_SCHEMA = 65_536
 _MOST_CHARACTERS = 4_194_304
-"""Of all schemas of one server."""
+"""Of all names and schemas of one server."""
 
 
 @frozen
@@ -88,16 +88,16 @@ class _Tools:
         self.has_forgotten = False
 
     def put(self, name: str, tool: KnownTool) -> None:
-        self._forget(self.by_name.pop(name, None))
+        if name in self.by_name:
+            self._forget(name)
         self.by_name[name] = tool
-        self.size += tool.size
+        self.size += len(name) + tool.size
         while len(self.by_name) > MOST_TOOLS or self.size > _MOST_CHARACTERS:
-            self._forget(self.by_name.popitem(last=False)[1])
+            self._forget(next(iter(self.by_name)))
             self.has_forgotten = True
 
-    def _forget(self, tool: KnownTool | None) -> None:
-        if tool is not None:
-            self.size -= tool.size
+    def _forget(self, name: str) -> None:
+        self.size -= len(name) + self.by_name.pop(name).size
 
 
 def read_tool(descriptor: dict[str, Json]) -> KnownTool:

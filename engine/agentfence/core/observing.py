@@ -166,7 +166,7 @@ def _noted(
     name, tool = named
     for code, text in notes:
         what = "pin" if code in _PIN_CODES else code
-        if conversation.session.noted.is_new(what, conversation.peer, name, tool.digest):
+        if conversation.session.noted.is_new(what, conversation.peer, name[:_LONGEST_SOURCE], tool.digest):
             told = f"tool {quoted(name)} {text}"
             yield Record(
                 gate.events.noted(conversation, time, call_id, code, told, tool=name, digest=tool.digest)
