@@ -266,6 +266,28 @@ def test_server_leaves_a_child_that_goes_on_writing(tmp_path: Path) -> None:
             os.kill(child, signal.SIGKILL)
 
 
+def test_a_server_that_writes_rubbish_keeps_nobody_waiting(tmp_path: Path) -> None:
+    options = ("--log-level", "quiet", "--audit-log", "none")
+    with Process([*relay(tmp_path, "yes", options=options)], cwd=tmp_path) as process:
+        time.sleep(1)
+        process.write(DENIED + b"\n")
+        assert json.loads(process.read_line(timeout=10))["id"] == "x"
+        os.kill(process.pid, signal.SIGTERM)
+
+        assert process.wait(10) == 128 + signal.SIGTERM
+
+
+def test_lines_that_are_read_at_once_keep_their_order(tmp_path: Path) -> None:
+    count = 3_000
+    with start(tmp_path, ANSWERING, "--log-level", "quiet") as process:
+        lines = [call_body("read_file", number, path="a") for number in range(count)]
+        process.write(b"\n".join(lines))
+        process.close_stdin()
+
+        assert [read(process)["id"] for _ in range(count)] == [*range(count)]
+        assert process.wait() == 0
+
+
 def test_a_server_that_closed_its_input_leaves_no_call_unanswered(tmp_path: Path) -> None:
     program = "import os, time\nos.close(0)\nprint('{}', file=open(2, 'w'), flush=True)\ntime.sleep(60)\n"
     with start(tmp_path, program) as process:
