@@ -117,13 +117,6 @@ class Relay:
         """Carry lines until the child has ended; give its exit status as a shell would."""
         for descriptor in (self._to_agent.descriptor, self._to_server.descriptor):
             os.set_blocking(descriptor, False)
-        for pipe in (
-            self._from_agent,
-            self._to_agent.descriptor,
-            self._from_server,
-            self._to_server.descriptor,
-        ):
-            _widen(pipe)
         try:
             while self._child.poll() is None:
                 self._turn()
@@ -265,10 +258,17 @@ class Relay:
             self._left[from_server] = lines, end
         for line in lines[start:end]:
             if not self._expects_large and not isinstance(line, Overlong) and len(line) > _LARGE:
-                self._expects_large = True
-                _keep_freed_memory()
+                self._expect_large()
             if isinstance(line, Overlong) or line.strip(b" \t\r"):
                 self._carry_out(self._judge_safely(line, from_server=from_server), from_server=from_server)
+
+    def _expect_large(self) -> None:
+        """Be ready for more large messages: most relays see none, and a user's pipes share their room."""
+        self._expects_large = True
+        _keep_freed_memory()
+        outlets = (self._to_agent, self._to_server)
+        for pipe in (self._from_agent, self._from_server, *(outlet.descriptor for outlet in outlets)):
+            _widen(pipe)
 
     def _take_approvals(self) -> None:
         while self._approvals:
