@@ -13,7 +13,7 @@ import time
 from enum import Enum, auto
 from http import HTTPStatus
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from mitmproxy.net.http.validate import validate_headers
 from mitmproxy.proxy import commands, events
@@ -30,6 +30,7 @@ from mitmproxy.proxy.layers.http._events import (
     ErrorCode,
     RequestData,
     RequestEndOfMessage,
+    RequestHeaders,
     RequestProtocolError,
     ResponseData,
     ResponseEndOfMessage,
@@ -47,7 +48,7 @@ from agentfence.mitm.framing import body_size
 from agentfence.mitm.injecting import BytesInjected
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from mitmproxy import http
     from mitmproxy.proxy import layer
@@ -61,6 +62,8 @@ _MAX_DRAINED = 268_435_456
 _MAX_DRAIN_SECONDS = 30.0
 _MAX_REQUEST_SECONDS = 300.0
 """That a head may take, and then a body that is judged; what is streamed may take for ever."""
+_OF_CLIENT = frozenset((RequestHeaders, RequestData, RequestEndOfMessage))
+_OF_SERVER = frozenset((ResponseHeaders, ResponseData, ResponseEndOfMessage))
 
 
 class Growth(Enum):
@@ -119,6 +122,15 @@ class FenceStream(HttpStream):
     _drained = 0
 
     def _handle_event(self, event: events.Event) -> layer.CommandGenerator[None]:
+        """Hand an event to the state that it is for, at once where the host has three functions between."""
+        state: Callable[[Any], layer.CommandGenerator[None]] = self._handle_other
+        if type(event) in _OF_CLIENT:
+            state = self.client_state
+        elif type(event) in _OF_SERVER:
+            state = self.server_state
+        return state(event)
+
+    def _handle_other(self, event: events.Event) -> layer.CommandGenerator[None]:
         if isinstance(event, events.Wakeup):
             if self.client_state == self.state_drain:
                 yield from self._cut()
@@ -235,6 +247,8 @@ class FenceStream(HttpStream):
                 if answer is not None:
                     yield from self._replace_answer(answer)
                     return True
+            else:
+                return False  # the host would look once more
         return (yield from super().check_invalid(request))
 
     def _check_answer_size(self) -> layer.CommandGenerator[bool]:
@@ -414,6 +428,10 @@ class FenceLayer(HttpLayer):
     limits: Limits
 
     def _handle_event(self, event: events.Event) -> layer.CommandGenerator[None]:
+        is_own = isinstance(event, (events.Start, BytesInjected))
+        return self._handle_own(event) if is_own else super()._handle_event(event)
+
+    def _handle_own(self, event: events.Event) -> layer.CommandGenerator[None]:
         if isinstance(event, events.Start) and self.context.client.alpn != b"h2":
             server = FenceHttp1Server(self.context.fork())
             server.streams = self.streams
