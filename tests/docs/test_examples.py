@@ -126,7 +126,7 @@ def test_json_is_json_and_an_entry_of_a_client_starts_the_relay(example: Example
     for entry in servers.values():
         if "command" in entry:
             flags, command = relay_start._split(entry["args"])
-            assert flags[:3] == ["-P", "-m", "agentfence.stdio"]
+            assert flags[:3] == ["-I", "-m", "agentfence.stdio"]
             relay_start.command_line().parse_args(flags[3:])
             assert command
         else:

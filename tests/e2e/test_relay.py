@@ -524,7 +524,8 @@ OURS, THEIRS = (
     [
         ((sys.executable, "-m", "agentfence.stdio"), THEIRS),
         ((sys.executable, "-P", "-m", "agentfence.stdio"), OURS + THEIRS),
-        ((sys.executable, "-P", "-m", "agentfence", "proxy"), OURS + THEIRS),
+        ((sys.executable, "-I", "-m", "agentfence.stdio"), OURS + THEIRS),
+        ((sys.executable, "-I", "-m", "agentfence", "proxy"), OURS + THEIRS),
         ((str(BIN / "agentfence"), "proxy"), OURS + THEIRS),
     ],
 )
@@ -539,6 +540,7 @@ def test_no_module_of_the_working_folder_is_loaded(
 
     ran = subprocess.run(
         [*entry, "--policy", "p.yaml", "--audit-log", "none", "--", "cat"],
+        env={**os.environ, **({"PYTHONPATH": str(tmp_path)} if "-I" in entry else {})},
         capture_output=True,
         cwd=tmp_path,
         input=ALLOWED + b"\n",
