@@ -184,6 +184,14 @@ def test_servers_stderr_passes_and_its_status_is_returned(tmp_path: Path) -> Non
         assert "from the server" in process.stderr
 
 
+def test_status_is_the_servers_where_a_client_ignores_the_ends_of_its_children(tmp_path: Path) -> None:
+    command = relay(tmp_path, "sh", "-c", "exit 7")
+    ignoring = f"import os, signal\nsignal.signal(signal.SIGCHLD, signal.SIG_IGN)\nos.execv({command[0]!r}, {command!r})"
+    ran = subprocess.run([sys.executable, "-c", ignoring], stdin=subprocess.DEVNULL, timeout=60, check=False)
+
+    assert ran.returncode == 7
+
+
 def test_server_ends_first_and_calls_in_flight_are_answered(tmp_path: Path) -> None:
     program = "import sys, os\nsys.stdin.readline()\nos._exit(3)\n"
     with start(tmp_path, program) as process:
