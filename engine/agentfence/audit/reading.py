@@ -9,7 +9,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from agentfence.audit.segments import files_of
-from agentfence.audit.verifying import lines_of
+from agentfence.audit.verifying import parts_of
 from agentfence.core.audit.verification import read_event
 from agentfence.core.errors import AuditError
 
@@ -30,8 +30,8 @@ def read_events(place: Path, advance: Callable[[int], None]) -> Iterator[ReadLin
         AuditError: It cannot be read.
 
     """
-    for file in files_of(place):
-        for line in lines_of(file):
+    for part in parts_of(place):
+        for line in part.lines:
             advance(len(line or b""))
             yield line or b"", read_event(line) if line and line.endswith(b"\n") else None
 

@@ -58,7 +58,11 @@ class FileReport:
     """What was read of one file."""
 
     name: str
+    log: str = ""
+    """Which log it is of; files of one log come oldest first."""
     events: int = 0
+    unchained: int = 0
+    """How many events come before the chain."""
     signed: int = 0
     first_link: str | None = None
     """The `prev_hash` of the first line: where the file goes on from."""
@@ -111,9 +115,15 @@ def _unlinked(files: tuple[FileReport, ...]) -> list[Finding]:
     removed = {hash_ for file in files for hash_ in file.removed}
     findings: list[Finding] = []
     taken: dict[str, str] = {}
+    before: dict[str, str] = {}
     for file in files:
-        link = file.first_link
+        link, previous = file.first_link, before.get(file.log)
+        if file.last_hash is not None:
+            before[file.log] = file.name
         if link is None:
+            if file.last_hash is not None and not file.unchained and previous is not None and file.log:
+                reason = f"it does not go on from {previous}: what came between is missing"
+                findings.append(Finding(Status.TRUNCATED, reason, file.name, 1, 0))
             continue
         if link in taken:
             reason = f"it goes on from the same line as {taken[link]}: one of the two is not the log's"
