@@ -317,7 +317,7 @@ def test_log_is_fine_while_it_is_rotated(
     path: Path, monkeypatch: pytest.MonkeyPatch, keep: int | None, moment: int
 ) -> None:
     log = rotated(path, Upkeep(max_size=1_000, keep=keep))
-    opened, left = verifying._open, [moment]
+    opened, left = verifying.open_regular, [moment]
 
     def open_later(file: Path) -> object:
         left[0] -= 1
@@ -326,7 +326,7 @@ def test_log_is_fine_while_it_is_rotated(
                 log.append(event(number))
         return opened(file)
 
-    monkeypatch.setattr(verifying, "_open", open_later)
+    monkeypatch.setattr(verifying, "open_regular", open_later)
     assert status_of(path) is Status.OK
 
 

@@ -107,7 +107,7 @@ def parts_of(place: Path) -> Iterator[Part]:
         read, rounds = files, rounds + 1
         for path in files.values():
             try:
-                file = _open(path)
+                file = open_regular(path)
             except FileNotFoundError:  # retention was faster, and said so in a file that is read later
                 continue
             except OSError as error:
@@ -138,7 +138,13 @@ def _unreadable(path: Path, error: OSError) -> AuditError:
     return AuditError(f"`{path}` cannot be read: {error.strerror or error}")
 
 
-def _open(path: Path) -> io.BufferedReader:
+def open_regular(path: Path) -> io.BufferedReader:
+    """Open a file for reading; never waits for who writes to a pipe.
+
+    Raises:
+        OSError: It cannot be read, or is no regular file.
+
+    """
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)

@@ -64,6 +64,8 @@ class FileReport:
     unchained: int = 0
     """How many events come before the chain."""
     signed: int = 0
+    not_written: int = 0
+    """How many events it says itself to lack: they could not be written."""
     first_link: str | None = None
     """The `prev_hash` of the first line: where the file goes on from."""
     last_hash: str | None = None
@@ -96,6 +98,11 @@ class LogReport:
     def events(self) -> int:
         """How many events were read."""
         return sum(file.events for file in self.files)
+
+    @property
+    def not_written(self) -> int:
+        """How many events could not be written, as gaps in the log say."""
+        return sum(file.not_written for file in self.files)
 
 
 def join_files(files: tuple[FileReport, ...], anchor: Anchor | None = None) -> LogReport:
@@ -143,7 +150,9 @@ def _lost(files: tuple[FileReport, ...]) -> list[Finding]:
 def _unanchored(files: tuple[FileReport, ...], anchor: Anchor) -> list[Finding]:
     met = next((file for file in files if anchor.last_hash in file.anchored), None)
     if met is None:
-        reason = f"the anchored event {anchor.last_seq} is not in it: lines at the end were cut off"
+        reason = (
+            "the anchored event is not in it: lines at the end were cut off, or the anchor is of another log"
+        )
         return [Finding(Status.TRUNCATED, reason, files[-1].name if files else "")]
     position, seq = met.anchored[anchor.last_hash]
     before = _events_before(met, files)

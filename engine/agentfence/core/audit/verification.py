@@ -135,6 +135,8 @@ class FileVerification:
         if seal.hash in self._wanted:
             report.anchored[seal.hash] = report.events, report.last_seq
         match event.get("kind"):
+            case "audit_gap" if isinstance(lost := event.get("lost"), int):
+                report.not_written += lost
             case "segments_removed":
                 report.removed.add(str(event.get("last_hash")))
             case "log_replaced" if event.get("lost_hash") is not None and len(report.lost) < _MOST_LOST:
