@@ -6,6 +6,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from agentfence.cli.terminal import Paint
+from agentfence.core.late_regex import late_regex
 from agentfence.core.visible import visible
 
 if TYPE_CHECKING:
@@ -16,7 +17,9 @@ if TYPE_CHECKING:
 _ROWS = 200
 """Of one table; so a log of any size is shown in bounded memory."""
 _COLUMNS = ("time", "kind", "decision", "server", "tool or method", "reason")
-_WIDTHS = (27, 8, 5, 8, 24, 0)
+_FRACTION = late_regex(r"\.[0-9]{6}Z\Z")
+"""Of a second: the lines themselves have it."""
+_WIDTHS = (20, 8, 5, 8, 24, 0)
 _STYLES = {"allow": "green", "deny": "red", "ask": "yellow"}
 
 
@@ -76,8 +79,8 @@ def _cells(event: Mapping[str, Any]) -> tuple[object, ...]:
     """Give what stands in `_COLUMNS` of an event."""
     decision = event.get("decision") or event.get("status")
     subject = event.get("tool") or event.get("method")
-    reason = event.get("reason")
-    return event.get("timestamp"), event.get("kind"), decision, event.get("server"), subject, reason
+    time = _FRACTION.sub("Z", str(event.get("timestamp") or ""))
+    return time, event.get("kind"), decision, event.get("server"), subject, event.get("reason")
 
 
 def _table(*columns: str) -> Table:
@@ -86,7 +89,7 @@ def _table(*columns: str) -> Table:
 
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for column in columns:
-        table.add_column(column, overflow="fold")
+        table.add_column(column, overflow="fold", no_wrap=column == "time")
     return table
 
 
