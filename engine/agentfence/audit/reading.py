@@ -8,7 +8,7 @@ from contextlib import suppress
 from itertools import chain, pairwise
 from typing import TYPE_CHECKING, Any
 
-from agentfence.audit.segments import files_of
+from agentfence.audit.segments import files_of, logs_of
 from agentfence.audit.verifying import open_regular, parts_of
 from agentfence.core.audit.verification import read_event
 from agentfence.core.errors import AuditError
@@ -32,7 +32,7 @@ def read_events(place: Path, advance: Callable[[int], None]) -> Iterator[ReadLin
         AuditError: It cannot be read.
 
     """
-    for part in parts_of(place):
+    for part in chain.from_iterable(map(parts_of, logs_of(place))):
         for line in part.lines:
             advance(len(line or b""))
             yield line or b"", read_event(line) if line and line.endswith(b"\n") else None

@@ -47,8 +47,8 @@ def rotate(path: Path, chain: Chain, now: float) -> NewFile:
         OSError: It cannot be done; the file stays as it is.
 
     """
-    new_path = path.with_name(f".{path.name}.{os.getpid()}.new")
-    with suppress(FileNotFoundError):
+    new_path = path.with_name(f".{path.name}.new")
+    with suppress(FileNotFoundError):  # whoever holds the lock is alone here: one that was killed left it
         new_path.unlink()
     flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
     descriptor = os.open(new_path, flags, 0o600)

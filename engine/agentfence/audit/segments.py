@@ -8,20 +8,21 @@ from __future__ import annotations
 
 import re
 import stat
-from contextlib import suppress
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from agentfence.core.errors import AuditError
 from agentfence.core.late_regex import late_regex
+from agentfence.core.values import frozen
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 _STAMP = r"\.[0-9]{8}T[0-9]{6}\.[0-9]{6}Z"
 _STAMP_LENGTH = len("20270131T120000.000000Z")
+_SUFFIX_LENGTH = _STAMP_LENGTH + 1
 _GO_STAMP = r"\.[0-9]{8}T[0-9]{6}\.[0-9]{9}Z(?:\.[0-9]+)?"
-_ANY_STAMP = late_regex(rf"(?:{_STAMP}|{_GO_STAMP})\Z")
+_SEGMENT = late_regex(rf".+{_STAMP}\Z")
 _LOG = late_regex(rf".*\.(?:jsonl|ndjson|log)(?:{_STAMP}|{_GO_STAMP})?\Z")
 
 
@@ -37,11 +38,6 @@ def closed_at(segment: Path) -> float:
     return datetime.strptime(stamp, "%Y%m%dT%H%M%S.%fZ").replace(tzinfo=UTC).timestamp()
 
 
-def log_of(file: Path) -> str:
-    """Give the log that a file is, or is a segment of."""
-    return _ANY_STAMP.sub("", str(file))
-
-
 def segments_of(path: Path) -> list[Path]:
     """Give the segments of the log at `path`, oldest first.
 
@@ -54,18 +50,21 @@ def segments_of(path: Path) -> list[Path]:
     return sorted(entry for entry in found if _is_time(entry) and _is_segment(entry))
 
 
-def files_of(place: Path) -> list[Path]:
-    """Give the files of the log at `place`, oldest first; of a folder, those of every log in it.
+@frozen
+class Log:
+    """A log, by the file that is written."""
 
-    Raises:
-        AuditError: There is none, or it cannot be looked at.
+    path: Path
+    has_segments: bool = True
+    """Whether there were any, or may have been, when it was looked at."""
 
-    """
-    return list(identified_files_of(place).values())
+    def files(self) -> list[Path]:
+        """Give its files, oldest first."""
+        return [*(segments_of(self.path) if self.has_segments else ()), self.path]
 
 
-def identified_files_of(place: Path) -> dict[tuple[int, int], Path]:
-    """Give such files by their device and number.
+def logs_of(place: Path) -> list[Log]:
+    """Give the log at `place`, or of a folder every log in it, also one that has nothing but segments.
 
     Raises:
         AuditError: There is none, or it cannot be looked at.
@@ -73,31 +72,43 @@ def identified_files_of(place: Path) -> dict[tuple[int, int], Path]:
     """
     try:
         if not place.is_dir():
-            log = place.resolve() if place.is_symlink() else place
-            return _identified([*segments_of(log), log])
-        entries = [entry for entry in place.iterdir() if _LOG.match(entry.name) and entry.is_file()]
-        found = [files_of(entry) if entry.is_symlink() else [entry] for entry in sorted(entries, key=_order)]
-        files = _identified([file for files in found for file in files])
+            return [Log(place.resolve() if place.is_symlink() else place)]
+        entries = sorted(entry for entry in place.iterdir() if _LOG.match(entry.name) and entry.is_file())
+        named: dict[Path, bool] = {}
+        for entry in entries:
+            file = entry.resolve() if entry.is_symlink() else entry
+            is_segment = _SEGMENT.match(file.name) is not None
+            path = file.with_name(file.name[:-_SUFFIX_LENGTH]) if is_segment else file
+            named[path] = named.get(path, False) or is_segment or entry.is_symlink()
+        logs = {_identity(path): Log(path, has_segments) for path, has_segments in named.items()}
     except OSError as error:
         raise AuditError(f"`{place}` cannot be read: {error.strerror or error}") from error
-    if not files:
+    if not logs:
         raise AuditError(f"there is no audit log in `{place}`: expected files that end in `.jsonl`")
-    return files
+    return [*logs.values()]
 
 
-def _order(file: Path) -> tuple[str, bool, str]:
-    log = log_of(file)
-    return log, str(file) == log, file.name  # a log goes on from its segments
+def files_of(place: Path) -> list[Path]:
+    """Give the files of the log at `place`, oldest first; of a folder, those of every log in it.
+
+    Raises:
+        AuditError: There is none, or it cannot be looked at.
+
+    """
+    try:
+        files = {_identity(file): file for log in logs_of(place) for file in log.files()}
+    except OSError as error:
+        raise AuditError(f"`{place}` cannot be read: {error.strerror or error}") from error
+    return [file for identity, file in files.items() if identity != file]
 
 
-def _identified(files: list[Path]) -> dict[tuple[int, int], Path]:
-    """Give files without second names, as a writer leaves one that is killed while it closes a file."""
-    by_number: dict[tuple[int, int], Path] = {}
-    for file in files:
-        with suppress(FileNotFoundError):  # retention was faster
-            status = file.stat()
-            by_number[status.st_dev, status.st_ino] = file
-    return by_number
+def _identity(path: Path) -> object:
+    """Give which file is at a path: a writer that is killed may leave one with two; the path when none is."""
+    try:
+        status = path.stat()
+    except FileNotFoundError:
+        return path
+    return status.st_dev, status.st_ino
 
 
 def _is_segment(entry: Path) -> bool:

@@ -6,10 +6,11 @@ import fcntl
 import io
 import os
 import stat
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from typing import TYPE_CHECKING
 
-from agentfence.audit.segments import files_of, identified_files_of, log_of
+from agentfence.audit.ends import first_event
+from agentfence.audit.segments import files_of, logs_of, segments_of
 from agentfence.core.audit.reports import join_files
 from agentfence.core.audit.verification import FileVerification
 from agentfence.core.errors import AuditError
@@ -19,15 +20,15 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
+    from agentfence.audit.segments import Log
     from agentfence.core.audit.anchors import Anchor
-    from agentfence.core.audit.reports import LogReport
+    from agentfence.core.audit.reports import FileReport, LogReport
     from agentfence.core.audit.verification import CheckSignature
 
     type Advance = Callable[[int], None]
 
 LONGEST_LINE = 67_108_864
-_BEGINNING = 128
-"""Bytes at the start of a file in which its first line names its run and its number in it."""
+_MOST_ATTEMPTS = 1_000
 
 
 def verify_log(
@@ -44,23 +45,28 @@ def verify_log(
 
     """
     wanted = {anchor.last_hash} if anchor is not None else set[str]()
-    verifications: dict[int, FileVerification] = {}
-    rounds: dict[int, int] = {}
-    for part in parts_of(place):
-        rounds[part.number] = part.round
-        verification = verifications.get(part.number)
-        if verification is None:
-            verification = FileVerification("", check_signature, wanted)
-            verifications[part.number] = verification
-        verification.report.name, verification.report.log = str(part.path), log_of(part.path)
+
+    def report_on(part: Part) -> FileReport:
+        verification = FileVerification(str(part.path), check_signature, wanted)
+        verification.report.log = str(part.log)
         for line in part.lines:
             verification.feed(line)
             if verification.is_over:
                 break
             advance(len(line or b""))
-    last = max(rounds.values(), default=0)  # what retention removed meanwhile is no part of the log any more
-    there = (verification for number, verification in verifications.items() if rounds[number] == last)
-    return join_files(tuple(verification.end() for verification in there), anchor)
+        return verification.end()
+
+    reports: list[FileReport] = []
+    for log in logs_of(place):
+        reports += _read_whole(log, report_on)
+    return join_files(tuple(reports), anchor)
+
+
+def _read_whole(log: Log, report_on: Callable[[Part], FileReport]) -> list[FileReport]:
+    for _ in range(_MOST_ATTEMPTS):
+        with suppress(_ThinnedOutError):
+            return [report_on(part) for part in parts_of(log, is_whole=True)]
+    raise AuditError(f"`{log.path}` is rotated faster than it can be read")
 
 
 def size_of(place: Path) -> int:
@@ -79,46 +85,75 @@ def size_of(place: Path) -> int:
 
 @frozen
 class Part:
-    """Lines of one file that follow one another."""
+    """One file of a log, as it was when the log was opened."""
 
-    number: int
-    """Of the file: rotation gives it another name while it is read."""
-    round: int
-    """How often all files were gone through before: until they stay the same."""
     path: Path
+    log: Path
     lines: Iterator[bytes | None]
     """With their ends; None for one that is too long. They are read while they are asked for."""
 
 
-def parts_of(place: Path) -> Iterator[Part]:
-    """Give every line of the files of a log, and of those that rotation begins meanwhile.
+class _ThinnedOutError(Exception):
+    """Retention removed a file before it was read."""
 
-    What a writer appends meanwhile to the last of them is left out, and a line that it is just writing
-    is waited for. The lines of a part are asked for before the next part is.
+
+def parts_of(log: Log, *, is_whole: bool = False) -> Iterator[Part]:
+    """Give the files of a log, oldest first; the lines of each are asked for before the next one is.
+
+    What a writer appends meanwhile is left out, with the files that it begins, and a line that it is
+    just writing is waited for. A closed file that retention removes meanwhile is left out as well,
+    unless all are wanted (`is_whole`).
 
     Raises:
         AuditError: A file cannot be read.
+        _ThinnedOutError: One of them was removed, and all are wanted.
 
     """
-    ends: dict[bytes, tuple[int, int]] = {}  # by how a file begins: its number, and where reading stopped
-    read: dict[tuple[int, int], Path] = {}
-    rounds = -1
-    while (files := identified_files_of(place)) != read:
-        read, rounds = files, rounds + 1
-        for path in files.values():
+    path = log.path
+    with ExitStack() as opened:
+        try:
+            before = log.files()
+            # Opened before the others are listed: what is closed by then is older, or is this file, or newer.
+            newest = opened.enter_context(open_regular(path)) if path.exists() else None
+            end = 0 if newest is None else _size_between_lines(newest.fileno())
+            segments = _segments_before(newest, before, is_whole=is_whole)
+        except OSError as error:
+            raise _unreadable(path, error) from error
+        for segment in segments:
             try:
-                file = open_regular(path)
-            except FileNotFoundError:  # retention was faster, and said so in a file that is read later
+                file = open_regular(segment)
+            except FileNotFoundError:
+                if is_whole:
+                    raise _ThinnedOutError from None
                 continue
             except OSError as error:
-                raise _unreadable(path, error) from error
+                raise _unreadable(segment, error) from error
             with file:
-                end, beginning = _size_between_lines(file.fileno()), os.pread(file.fileno(), _BEGINNING, 0)
-                key = b"%d %s" % (os.fstat(file.fileno()).st_ino, beginning)
-                number, start = ends.get(key, (len(ends), 0))
-                ends[key] = number, max(start, end)
-                file.seek(start)
-                yield Part(number, rounds, path, _lines(path, file, end - start))
+                yield Part(segment, path, _lines(segment, file, _size_between_lines(file.fileno())))
+        if newest is not None:
+            yield Part(path, path, _lines(path, newest, end))
+
+
+def _segments_before(newest: io.BufferedReader | None, before: list[Path], *, is_whole: bool) -> list[Path]:
+    """Give the segments that `newest` goes on from; `before` it was opened, these were the log's files."""
+    *older, path = before
+    if newest is not None and not older and first_event(newest.fileno()).get("kind") != "log_rotated":
+        return []
+    segments = segments_of(path)
+    if newest is None:
+        return segments
+    status = os.fstat(newest.fileno())
+    if is_whole and not (status.st_nlink and {*older} <= {*segments}):
+        raise _ThinnedOutError  # what says so may be too new to be read
+    same = [number for number, segment in enumerate(segments) if _is_file(segment, status)]
+    return segments[: same[0]] if same else segments
+
+
+def _is_file(path: Path, status: os.stat_result) -> bool:
+    try:
+        return os.path.samestat(path.stat(), status)
+    except FileNotFoundError:
+        return False
 
 
 def _lines(path: Path, file: io.BufferedReader, left: int) -> Iterator[bytes | None]:
