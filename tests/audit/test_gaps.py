@@ -115,3 +115,20 @@ def test_each_gap_says_what_became_of_its_own_messages() -> None:
         (2, "refused"),
         (None, None),
     ]
+
+
+def test_answers_that_go_on_all_the_same_are_in_a_gap_of_their_own() -> None:
+    log, faulty, said = make(is_strict=True)
+    faulty.is_broken = True
+    for kind in ("judged", "answered", "judged", "noted"):
+        with pytest.raises(AuditError):
+            log.append({"kind": kind})
+    faulty.is_broken = False
+    log.append({"kind": "judged"})
+
+    assert [(event.get("lost"), event.get("messages")) for event in faulty.events] == [
+        (2, "refused"),
+        (2, "sent on"),
+        (None, None),
+    ]
+    assert said == []

@@ -14,14 +14,16 @@ if TYPE_CHECKING:
     from agentfence.audit.interface import AuditLog
     from agentfence.core.effects import Event
 
+_SENT_ON = frozenset({"answered", "noted"})
+"""Kinds of events about messages of a server, which go to the agent whatever becomes of the event."""
+
 
 @slotted
 class _Gap:
-    """Events in a row that were lost, and whose messages met one fate."""
+    """Events that were lost, and whose messages met one fate."""
 
     since: float
     reason: str
-    messages: str
     lost: int = 0
 
 
@@ -38,7 +40,8 @@ class GapLog:
         self._report = report
         self.is_strict = is_strict
         """Whether an event that is lost stops its message; the policy in force says so."""
-        self._gaps: list[_Gap] = []
+        self._gaps: dict[str, _Gap] = {}
+        """By what became of the messages."""
 
     def append(self, event: Event) -> None:
         """Write one event, after one about those that were lost before.
@@ -52,7 +55,7 @@ class GapLog:
                 self._fill()
             self._log.append(event)
         except AuditError as error:
-            self._lose(error)
+            self._lose(event, error)
             if self.is_strict:
                 raise
 
@@ -76,28 +79,29 @@ class GapLog:
             try:
                 self._fill()
             except AuditError:
-                self._report(f"{sum(gap.lost for gap in self._gaps)} events are in no audit log")
+                self._report(f"{sum(gap.lost for gap in self._gaps.values())} events are in no audit log")
         self._log.close()
 
     def _fill(self) -> None:
-        while self._gaps:
-            gap = self._gaps[0]
+        for messages, gap in [*self._gaps.items()]:
             self._log.append(
                 {
                     "kind": "audit_gap",
                     "timestamp": timestamp(self._clock()),
                     "lost": gap.lost,
                     "since": timestamp(gap.since),
-                    "messages": gap.messages,
+                    "messages": messages,
                     "reason": gap.reason,
                 }
             )
-            del self._gaps[0]
+            del self._gaps[messages]
 
-    def _lose(self, error: AuditError) -> None:
-        messages = "refused" if self.is_strict else "sent on"
-        if not self._gaps or self._gaps[-1].messages != messages:  # a changed policy may say otherwise
-            self._gaps.append(_Gap(self._clock(), str(error), messages))
+    def _lose(self, event: Event, error: AuditError) -> None:
+        is_refused = self.is_strict and event.get("kind") not in _SENT_ON
+        messages = "refused" if is_refused else "sent on"
+        gap = self._gaps.get(messages)
+        if gap is None:
+            gap = self._gaps[messages] = _Gap(self._clock(), str(error))
             if not self.is_strict:
                 self._report(f"{error}; messages go on without a record, as the policy says")
-        self._gaps[-1].lost += 1
+        gap.lost += 1
