@@ -16,7 +16,7 @@ from audit_logs import event, events_in, kinds_in, numbers_in, open_log, status_
 from agentfence.audit.file_log import FileLog, Upkeep
 from agentfence.core.audit.reports import Status
 from agentfence.core.errors import AuditError
-from agentfence.core.record import Chain
+from agentfence.core.record import LONGEST_LINE, Chain
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -286,6 +286,47 @@ def test_lock_that_is_held_for_ever_refuses_and_recovers(path: Path, monkeypatch
     log.append(event(2))
 
     assert numbers_in(path) == [2]
+
+
+@pytest.mark.parametrize("text", [b'version: "1"', b"{}", b"\n", b"\x00" * 40, b'{"schema_version":1}'])
+def test_file_that_is_no_log_is_left_as_it_is(path: Path, text: bytes) -> None:
+    path.write_bytes(text)
+    log = open_log(path)
+    for number in (1, 2):
+        with pytest.raises(AuditError, match="that is no audit log"):
+            log.append(event(number))
+    assert path.read_bytes() == text
+    path.write_bytes(b"")
+    log.append(event(3))
+    path.write_bytes(text * 1_000)
+    with pytest.raises(AuditError, match="that is no audit log"):
+        log.append(event(4))
+
+    assert path.read_bytes() == text * 1_000
+
+
+@pytest.mark.parametrize("length", range(1, 30))
+def test_first_line_that_is_not_whole_is_repaired(path: Path, length: int) -> None:
+    line, _ = Chain("run").seal(event(1))
+    path.write_bytes(line[:length])
+    open_log(path).append(event(2))
+
+    assert kinds_in(path) == ["log_repaired", "judged"]
+    assert status_of(path) is Status.OK
+
+
+def test_line_that_nobody_would_read_is_not_written(path: Path) -> None:
+    log = open_log(path)
+    line, _ = Chain("run").seal(event(1, 0))
+    log.append(event(1, LONGEST_LINE - len(line)))
+    with pytest.raises(AuditError, match="longer than a line may be"):
+        log.append(event(2, LONGEST_LINE))
+    log.append(event(3))
+
+    assert (path.stat().st_size, status_of(path)) == (
+        LONGEST_LINE + len(path.read_bytes().splitlines()[1]) + 1,
+        Status.OK,
+    )
 
 
 def test_file_system_without_locks_refuses(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,7 +9,17 @@ if TYPE_CHECKING:
     from typing import Any
 
 _BLOCK = 65_536
+_BEGINNING = b'{"schema_version":"'
 _LONGEST_FIRST_LINE = 8_388_608
+
+
+def is_log(descriptor: int) -> bool:
+    """Whether a file begins as a log does, or as one whose first line is not whole.
+
+    Anything else that is named by mistake must not lose its last line as a torn one.
+    """
+    beginning = os.pread(descriptor, len(_BEGINNING), 0)
+    return _BEGINNING.startswith(beginning)
 
 
 def first_line(descriptor: int) -> bytes:

@@ -16,9 +16,9 @@ from datetime import datetime
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
-from agentfence.audit.ends import first_event, last_line
+from agentfence.audit.ends import first_event, is_log, last_line
 from agentfence.core.errors import AuditError
-from agentfence.core.record import LONGEST_SEAL, Chain, hash_of_line, timestamp
+from agentfence.core.record import LONGEST_LINE, LONGEST_SEAL, Chain, hash_of_line, timestamp
 from agentfence.core.values import frozen
 
 if TYPE_CHECKING:
@@ -165,13 +165,17 @@ class FileLog:
 
     def _read_on(self, size: int) -> None:
         """Take in what others wrote. A torn line is cut off: the call that it was about was never sent on."""
-        start = self._size
-        if start and not self._is_whole(size):
-            self._owe_loss("the file was cut short or rewritten")
-            start, self._begun = 0, None
+        is_lost = self._size > 0 and not self._is_whole(size)
+        start = 0 if is_lost else self._size
+        if not start and not is_log(self._descriptor):
+            raise OSError("there is something in it that is no audit log")
         last, torn = last_line(self._descriptor, size, start)
         if torn:
             os.ftruncate(self._descriptor, size - len(torn))
+        if is_lost:
+            self._owe_loss("the file was cut short or rewritten")
+            self._begun = None
+        if torn:
             self._owe(
                 "log_repaired",
                 reason="the last line was not whole and was cut off",
@@ -244,10 +248,13 @@ class FileLog:
 
     def _write(self, event: Event) -> None:
         line, chain = self._chain.seal(event)
+        size = len(line)
+        if size > LONGEST_LINE:
+            raise OSError(f"an event of {size} bytes is longer than a line may be")
         written = os.write(self._descriptor, line)
-        if written != len(line):
+        if written != size:
             self._take_back()
-            raise OSError(f"only {written} of {len(line)} bytes could be written")
+            raise OSError(f"only {written} of {size} bytes could be written")
         if self._upkeep.fsync:
             try:
                 os.fdatasync(self._descriptor)

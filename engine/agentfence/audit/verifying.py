@@ -14,6 +14,7 @@ from agentfence.audit.segments import files_of, logs_of, segments_of
 from agentfence.core.audit.reports import join_files
 from agentfence.core.audit.verification import FileVerification
 from agentfence.core.errors import AuditError
+from agentfence.core.record import LONGEST_LINE
 from agentfence.core.values import frozen
 
 if TYPE_CHECKING:
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
 
     type Advance = Callable[[int], None]
 
-LONGEST_LINE = 67_108_864
 _MOST_ATTEMPTS = 1_000
 
 

@@ -32,6 +32,8 @@ SCHEMA_VERSION = "6"
 """1 to 5 are the Go AgentFence's."""
 
 _SEAL = late_regex(rb',"hash":"([0-9a-f]{64})"(?:,"signature":"([A-Za-z0-9+/]{86}==)")?\}\Z')
+LONGEST_LINE = 67_108_864
+"""Bytes of a line, its end included: longer ones are neither written nor read."""
 LONGEST_SEAL = 192
 """Bytes at the end of a line that hold its seal."""
 _LINK = late_regex(rb',"prev_hash":"([0-9a-f]{64})"\Z')
