@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import subprocess
@@ -15,6 +16,7 @@ from audit_logs import open_log
 
 from agentfence.audit.file_log import Upkeep
 from agentfence.audit.reading import Tail
+from agentfence.audit.verifying import open_regular
 from agentfence.cli.audit_tables import print_event
 from agentfence.cli.main import main
 
@@ -220,6 +222,30 @@ def test_tail_of_a_large_log_reads_its_end_alone(tmp_path: Path, capfd: pytest.C
 
     assert [json.loads(line)["n"] for line in audit(capfd, "tail", path, "-n", 1)[1]] == [1]
     path.unlink()
+
+
+def test_tail_leaves_out_no_file_where_rotation_is_faster(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "audit.jsonl"
+    log, numbers = open_log(path, upkeep=Upkeep(max_size=900)), iter(range(100))
+
+    def write(count: int) -> None:
+        for number in itertools.islice(numbers, count):
+            log.append({"kind": "judged", "timestamp": "now", "n": number, "text": "x" * 100})
+
+    def open_late(file: Path) -> object:
+        write(next(writes, 0))
+        return open_regular(file)
+
+    writes = iter([5, 5, 0, 7])
+    write(1)
+    tail = Tail(path)
+    monkeypatch.setattr("agentfence.audit.reading.open_regular", open_late)
+    write(5)
+    found = itertools.islice((event["n"] for _, event in tail.follow() if event and "n" in event), 23)
+
+    assert list(found) == list(range(23))
 
 
 def test_tail_of_what_is_no_file_is_4(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:

@@ -102,9 +102,10 @@ class Tail:
                 time.sleep(_PATIENCE)
                 continue
             with suppress(FileNotFoundError):
-                following = self._next_file().open("rb")
-                self._file.close()
-                self._file = following
+                following = open_regular(self._next_file())
+                if os.path.samestat(os.fstat(following.fileno()), self._next_file().stat()):
+                    self._file, following = following, self._file
+                following.close()  # the one before; or one that came later, when rotation was faster
 
     def _lines(self) -> Iterator[ReadLine]:
         if os.fstat(self._file.fileno()).st_size < self._file.tell():
