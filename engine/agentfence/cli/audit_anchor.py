@@ -7,8 +7,9 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from agentfence.audit.verifying import verify_log
+from agentfence.audit.verifying import size_of, verify_log
 from agentfence.cli.audit_places import add_log, place_of
+from agentfence.cli.progress import ByteProgress
 from agentfence.core.audit.anchors import Anchor, read_anchor
 from agentfence.core.audit.reports import Status, chain_of
 from agentfence.core.errors import AuditError, UsageError
@@ -37,7 +38,8 @@ def run(arguments: argparse.Namespace) -> int:
     """
     place, out = place_of(arguments), Path(arguments.out).expanduser() if arguments.out else None
     before = None if out is None else _anchor_at(out)
-    anchor = _anchor_of(verify_log(place, anchor=before))
+    with ByteProgress(size_of(place), is_wanted=True) as progress:
+        anchor = _anchor_of(verify_log(place, anchor=before, advance=progress.advance))
     if arguments.sign_key:
         from agentfence.audit.keys import read_private_key
 
