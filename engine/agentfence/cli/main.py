@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Protocol, cast
 from agentfence import __version__
 from agentfence.cli.parsing import Parser
 from agentfence.core.errors import AgentFenceError, PolicyError, UsageError
+from agentfence.core.visible import visible
 
 if TYPE_CHECKING:
     import argparse
@@ -71,10 +72,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(render_text(error.problems), file=sys.stderr)
         return error.exit_status
     except UsageError as error:
-        print(f"agentfence: {error} (see --help)", file=sys.stderr)
+        print(f"agentfence: {visible(str(error))} (see --help)", file=sys.stderr)
         return error.exit_status
     except AgentFenceError as error:
-        print(f"agentfence: {error}", file=sys.stderr)
+        print(f"agentfence: {visible(str(error))}", file=sys.stderr)
         return error.exit_status
     except BrokenPipeError:  # whoever read our output has gone; nothing is to be said at the end either
         _drop_output()
