@@ -112,3 +112,21 @@ def test_packaged_policy_never_changes() -> None:
     source.load()
 
     assert looks(source) == [False] * 3
+
+
+@pytest.mark.parametrize("name", ["policy.yaml", "team/tools.yaml"])
+@pytest.mark.parametrize("text", ["", "\n"])
+def test_file_that_lost_its_text_takes_nothing_back(root: Path, name: str, text: str) -> None:
+    root.write_text(ROOT.replace('version: "1"\n', ""))  # where the Go AgentFence takes an empty file
+    (root.parent / "team/tools.yaml").write_text("tools: {read: {decision: deny}}\n")
+    source = source_of(root)
+    (root.parent / name).write_text(text)
+
+    with pytest.raises(PolicyError, match="an empty file"):
+        source.load()
+
+
+def test_empty_file_may_be_started_with(tmp_path: Path) -> None:
+    (tmp_path / "policy.yaml").write_text("")
+
+    source_of(tmp_path / "policy.yaml")

@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from agentfence.core.errors import Place, PolicyError, Problem
 from agentfence.core.pins import NOTHING_PINNED
-from agentfence.core.policy.imports import PACKAGED
+from agentfence.core.policy.imports import PACKAGED, ImportRefusedError
 from agentfence.core.policy.model import Pins
 from agentfence.policy_files import find_import, load_document
 
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 
     type Mark = tuple[int, int, int] | None
     """What tells one state of a file from another; None where there is no file."""
+
+_EMPTY = "an empty file"
 
 
 class PolicySource:
@@ -41,12 +44,13 @@ class PolicySource:
         self._follow_links_default = follow_links_default
         self._loaded: dict[str, Mark] = {}
         self._seen: dict[str, Mark] = {}
+        self._is_in_force = False
 
     def load(self) -> tuple[Policy, Lock]:
         """Give the policy, and the pins that it asks for, as the files have them now.
 
         Raises:
-            PolicyError: The policy cannot be read or used.
+            PolicyError: The policy cannot be read or used, or was loaded before and is empty now.
             UsageError: The lock file cannot.
 
         """
@@ -54,12 +58,17 @@ class PolicySource:
         # is marked too, so that a policy is loaded again when a missing import comes.
         self._loaded = {}
         self._mark(self._found.reference)
-        policy = load_document(
+        loaded = load_document(
             self._found,
             self._environment,
             follow_links_default=self._follow_links_default,
             load_import=self._load_import,
-        ).policy
+        )
+        policy, root = loaded.policy, loaded.document.file
+        if self._has_lost(root):
+            problem = Problem(Place(root.name, 1, 1), "empty", f"expected a policy, got {_EMPTY}")
+            raise PolicyError([problem])
+        self._is_in_force = True
         if policy.pins is Pins.OFF:
             return policy, NOTHING_PINNED
         from agentfence.lock_file import lock_path, open_lock
@@ -79,7 +88,14 @@ class PolicySource:
     def _load_import(self, reference: str, importer: PolicyFile) -> PolicyFile:
         if not reference.startswith(PACKAGED):
             self._mark(os.path.join(os.path.dirname(importer.identity), reference))
-        return find_import(reference, importer)
+        file = find_import(reference, importer)
+        if self._has_lost(file):
+            raise ImportRefusedError(f"it is {_EMPTY}")
+        return file
+
+    def _has_lost(self, file: PolicyFile) -> bool:
+        """Whether a file of a policy in force is empty, as a full disk or a save that broke off leaves it."""
+        return self._is_in_force and not file.content.strip()
 
     def _mark(self, name: str) -> None:
         if not name.startswith(PACKAGED):
