@@ -13,21 +13,35 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 _USAGE = 2
+_MISSING = "the following arguments are required"
 
 
 class Parser(argparse.ArgumentParser):
     """A parser of a command or of a verb; the verbs' parsers are of the same kind."""
 
+    _given: Sequence[str] = ()
+
     def parse_line(self, given: Sequence[str]) -> argparse.Namespace:
         """Give the arguments of a command line; one that cannot be used ends the program with status 2."""
+        arguments: argparse.Namespace
         arguments, unknown = self.parse_known_args(given)
         if unknown:
             parser = self._parser_of(vars(arguments))
             parser.error(parser._describe_unknown(unknown[0]))  # noqa: SLF001 - another of this class
         return arguments
 
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """Parse, and keep what was given, for errors."""
+        self._given = args
+        return super().parse_known_args(args, namespace)
+
     def error(self, message: str) -> NoReturn:
         """Print one line for the mistake, and one for what to do."""
+        if message.startswith(_MISSING):  # more often one is misspelt than left out
+            known = self._option_string_actions
+            options = (word.partition("=")[0] for word in self._given if word.startswith("--"))
+            unknown = next((option for option in options if option not in known and option != "--"), None)
+            message = self._describe_unknown(unknown) if unknown else message
         print(f"{self.prog}: {message}", file=sys.stderr)
         print(f"help: `{self.prog} --help` lists what there is", file=sys.stderr)
         raise SystemExit(_USAGE)

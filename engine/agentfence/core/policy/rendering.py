@@ -32,7 +32,7 @@ def render_text(problems: Iterable[Problem]) -> str:
 
 
 def _lines(problem: Problem) -> list[str]:
-    lines = [f"{problem.place}: {visible(problem.message)}"]
+    lines = [visible(f"{problem.place}: {problem.message}")]
     if problem.source_line.strip():
         lines += _excerpt(problem.source_line, problem.place.column - 1, problem.width)
     if problem.help:
