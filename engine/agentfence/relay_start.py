@@ -108,7 +108,12 @@ def _run(settings: Settings, command: list[str]) -> int:
 def _serve(fence: Fence, approver: Approver, command: list[str]) -> int:
     try:
         name_server = partial(_name_server, given=fence.settings.server, command=command)
-        _, is_allowed = name_server(fence.policy)
+        name, is_allowed = name_server(fence.policy)
+        if name is None and any(server.command for server in fence.policy.servers):
+            fence.report(
+                "no entry of `servers:` covers this command, so no rule for `server/tool` holds; "
+                "`--server NAME` says which one it is"
+            )
         if not is_allowed:
             raise UsageError(
                 "no entry of `servers:` covers this command, and the policy says `unlisted: block`"
