@@ -28,7 +28,7 @@ def unmatched_tools(basis: Basis) -> Iterator[Problem]:
     if basis.is_original:
         return
     servers = [server.name for server in basis.policy.servers]
-    for pattern in _tool_patterns(basis):
+    for pattern in tool_patterns(basis):
         if "/" not in pattern.text or any(may_overlap(pattern.text, f"{name}/*") for name in servers):
             continue
         if servers:
@@ -42,7 +42,7 @@ def unmatched_tools(basis: Basis) -> Iterator[Problem]:
 
 def literal_braces(basis: Basis) -> Iterator[Problem]:
     """Find `{a,b}` in patterns, which is no choice here."""
-    patterns = [*_tool_patterns(basis)]
+    patterns = [*tool_patterns(basis)]
     for block in basis.blocks():
         if block.kind in ("paths", "urls"):
             patterns += [
@@ -99,8 +99,9 @@ def _hides_resource(earlier: PatternRule, later: PatternRule) -> bool:
     return bool(uris) and all(map(earlier.matches.matches, uris))
 
 
-def _tool_patterns(basis: Basis) -> Iterator[ToolPattern]:
-    for rule, entry in basis.rules():
+def tool_patterns(basis: Basis, *, with_rules: bool = True) -> Iterator[ToolPattern]:
+    """Give what stands for tools: in rules and their groups, `forbid` and `taint`."""
+    for rule, entry in basis.rules() if with_rules else ():
         yield from basis.patterns_of(rule, entry)
     for index, node in enumerate(basis.table.items("forbid")):
         if isinstance(node, Table):
