@@ -38,6 +38,20 @@ def test_help_goes_as_deep_as_verbs_do():
     assert "--anchor-pubkey" in run("help", "audit", "verify").out
 
 
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--polcy", "p.yaml", "--", "cat"], "there is no option `--polcy`; did you mean `--policy`"),
+        (["cat"], "expected no more operands, got `cat`; the command to run comes after `--`"),
+    ],
+)
+def test_mistake_on_the_relays_command_line_is_said_alike(arguments, message):
+    ended = run("proxy", *arguments)
+
+    assert (ended.status, ended.out) == (2, "")
+    assert message in ended.err
+
+
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1", "utf-8"])
 def test_what_a_terminal_cannot_show_is_escaped_as_json_has_it(monkeypatch, encoding):
     written = io.BytesIO()

@@ -62,7 +62,8 @@ class Parser(argparse.ArgumentParser):
 
     def _describe_unknown(self, word: str) -> str:
         if not word.startswith("-"):
-            return f"expected no more operands, got `{word}`"
+            advice = "; the command to run comes after `--`" if " -- " in self.format_usage() else ""
+            return f"expected no more operands, got `{word}`{advice}"
         option = word.partition("=")[0]
         return f"there is no option `{option}`{_suggest(option, self._option_string_actions)}"
 
