@@ -105,8 +105,7 @@ class _Validation:
         # A deny for a tool named `x-…` would vanish without a word.
         for key in node.entries.keys() - kept.keys():
             message = f"`{key}` is ignored, like every key that begins with `{self._own_keys}`"
-            written = f"[x]{key[1:]}" if "pattern" in shape.name.what else f"'\"{key}\"'"
-            advice = f"if it is {shape.name.what}, write `{written}`"
+            advice = _advice_for_own_key(key, shape.name)
             self.doubts.append(node.entries[key].key.problem("ignored_name", message, (*path, key), advice))
 
     def _is_own(self, key: str) -> bool:
@@ -179,6 +178,16 @@ class _Validation:
 
     def _note(self, node: Node, code: str, message: str, path: Path, advice: str | None = None) -> None:
         self.problems.append(node.position.problem(code, message, path, advice))
+
+
+def _advice_for_own_key(key: str, name: Text) -> str:
+    if "pattern" in name.what:
+        return f"if it is {name.what}, write `[x]{key[1:]}`"
+    if name.what == "a field":
+        return f"if it is a field, write `'\"{key}\"'`"
+    if name.what == "a method's name":
+        return "if it is a method, `defaults.methods` decides on it"
+    return f"if it is {name.what}, choose another"
 
 
 def _has_type(node: Node, shape: Shape) -> bool:
