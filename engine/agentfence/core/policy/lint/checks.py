@@ -16,6 +16,7 @@ from agentfence.core.policy.lint.matching import (
     hidden_subjects,
     literal_braces,
     misspelt_methods,
+    misspelt_servers_of_tests,
     unmatched_tools,
 )
 from agentfence.core.policy.lint.narrowness import narrow_values
@@ -23,6 +24,7 @@ from agentfence.core.policy.lint.notation import (
     foreign_tool_names,
     groups_as_tools,
     regular_expressions,
+    texts_like_values,
 )
 from agentfence.core.policy.lint.overtaking import overtaken_denials
 from agentfence.core.policy.lint.probing import unmatched_values
@@ -76,8 +78,10 @@ _CHECKS = (
     foreign_tool_names,
     groups_as_tools,
     regular_expressions,
+    texts_like_values,
     literal_braces,
     misspelt_methods,
+    misspelt_servers_of_tests,
     hidden_subjects,
     unmatched_values,
     broad_tool_patterns,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from agentfence.core.policy.building import text_of
 from agentfence.core.policy.globs_covering import covers
 from agentfence.core.policy.globs_overlap import may_overlap
 from agentfence.core.policy.lint.basis import texts_at
@@ -69,6 +70,19 @@ def misspelt_methods(basis: Basis) -> Iterator[Problem]:
             message = f"MCP has no method `{method}`, so the entry decides nothing"
             advice = f"did you mean `{close[0]}`?"
             yield entry.key.problem("unmatched_pattern", message, ("methods", method), advice)
+
+
+def misspelt_servers_of_tests(basis: Basis) -> Iterator[Problem]:
+    """Find tests on a server that the policy does not name: rules for `server/tool` are then not tested."""
+    servers = [server.name for server in basis.policy.servers]
+    tests = [(test, ("tests", index)) for index, test in enumerate(basis.table.items("tests"))]
+    for test, path in tests if servers else ():
+        for one in (test, *(test.items("steps") if isinstance(test, Table) else ())):
+            node = one.get("server") if isinstance(one, Table) else None
+            if node is not None and text_of(node) not in servers:
+                message = f"the policy names no server `{text_of(node)}`"
+                advice = did_you_mean(text_of(node), servers)
+                yield node.position.problem("unmatched_pattern", message, (*path, "server"), advice)
 
 
 def hidden_subjects(basis: Basis) -> Iterator[Problem]:
