@@ -86,6 +86,8 @@ def test_walk_of_patterns_that_are_too_odd_is_given_up():
         ("[ln]*_x", "delete_*", None),
         ("a*", "*/b", None),
         ("a**", "*/b", "a/b"),
+        ("a", "a**/", "a"),
+        ("ab", "a**/b", "ab"),
         ("*", "**", "*"),
     ],
 )

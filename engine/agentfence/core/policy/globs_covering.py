@@ -21,7 +21,7 @@ _TOKEN = re.compile(
     re.DOTALL,
 )
 _WILDCARD = re.compile(r"[*?\[\\]")
-_LITERAL_END = re.compile(r"[^*?\[\]\\]*\Z")
+_LITERAL_END = re.compile(r"(?:(?<=\*\*)/)?([^*?\[\]\\]*)\Z")
 _OTHER = "\U0010fffd"
 """A character that no pattern names."""
 _MOST_STEPS = 20_000
