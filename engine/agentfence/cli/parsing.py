@@ -23,17 +23,12 @@ class Parser(argparse.ArgumentParser):
 
     def parse_line(self, given: Sequence[str]) -> argparse.Namespace:
         """Give the arguments of a command line; one that cannot be used ends the program with status 2."""
-        arguments: argparse.Namespace
+        self._keep(given)
         arguments, unknown = self.parse_known_args(given)
         if unknown:
             parser = self._parser_of(vars(arguments))
             parser.error(parser._describe_unknown(unknown[0]))  # noqa: SLF001 - another of this class
         return arguments
-
-    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """Parse, and keep what was given, for errors."""
-        self._given = args
-        return super().parse_known_args(args, namespace)
 
     def error(self, message: str) -> NoReturn:
         """Print one line for the mistake, and one for what to do."""
@@ -45,6 +40,14 @@ class Parser(argparse.ArgumentParser):
         print(f"{self.prog}: {message}", file=sys.stderr)
         print(f"help: `{self.prog} --help` lists what there is", file=sys.stderr)
         raise SystemExit(_USAGE)
+
+    def _keep(self, given: Sequence[str]) -> None:
+        """Keep the command line for errors, here and in the verbs' parsers."""
+        self._given = given
+        for action in self._actions:
+            if isinstance(action, argparse._SubParsersAction):  # noqa: SLF001 - argparse gives no other way
+                for verb in action.choices.values():
+                    verb._keep(given)  # noqa: SLF001 - another of this class
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         if action.choices is None or value in action.choices:
