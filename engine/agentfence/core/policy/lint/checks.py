@@ -19,7 +19,7 @@ from agentfence.core.policy.lint.matching import (
     misspelt_servers_of_tests,
     unmatched_tools,
 )
-from agentfence.core.policy.lint.narrowness import narrow_values
+from agentfence.core.policy.lint.narrowness import named_servers_alone, narrow_values
 from agentfence.core.policy.lint.notation import (
     foreign_tool_names,
     groups_as_tools,
@@ -87,6 +87,7 @@ _CHECKS = (
     broad_tool_patterns,
     broad_values,
     narrow_values,
+    named_servers_alone,
     uncovered_arguments,
     unknown_arguments,
     unknown_tools,
