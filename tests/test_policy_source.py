@@ -130,3 +130,20 @@ def test_empty_file_may_be_started_with(tmp_path: Path) -> None:
     (tmp_path / "policy.yaml").write_text("")
 
     source_of(tmp_path / "policy.yaml")
+
+
+def test_pipe_in_the_place_of_a_policy_is_not_waited_for(root: Path) -> None:
+    source = source_of(root)
+    root.unlink()
+    os.mkfifo(root)
+
+    with pytest.raises(PolicyError, match="a pipe is read only once"):
+        source.load()
+
+
+def test_policy_that_is_gone_is_said_to_be(root: Path) -> None:
+    source = source_of(root)
+    root.unlink()
+
+    with pytest.raises(PolicyError, match="no such file"):
+        source.load()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 from typing import TYPE_CHECKING
 
 from agentfence.core.errors import Place, PolicyError, Problem
@@ -58,16 +59,17 @@ class PolicySource:
         # is marked too, so that a policy is loaded again when a missing import comes.
         self._loaded = {}
         self._mark(self._found.reference)
+        if self._is_in_force and stat.S_ISFIFO(self._mode_of_root()):  # to open one waits for its writer
+            raise self._refused("unreadable_file", "cannot read the policy: a pipe is read only once")
         loaded = load_document(
             self._found,
             self._environment,
             follow_links_default=self._follow_links_default,
             load_import=self._load_import,
         )
-        policy, root = loaded.policy, loaded.document.file
-        if self._has_lost(root):
-            problem = Problem(Place(root.name, 1, 1), "empty", f"expected a policy, got {_EMPTY}")
-            raise PolicyError([problem])
+        policy = loaded.policy
+        if self._has_lost(loaded.document.file):
+            raise self._refused("empty", f"expected a policy, got {_EMPTY}")
         self._is_in_force = True
         if policy.pins is Pins.OFF:
             return policy, NOTHING_PINNED
@@ -92,6 +94,15 @@ class PolicySource:
         if self._has_lost(file):
             raise ImportRefusedError(f"it is {_EMPTY}")
         return file
+
+    def _refused(self, code: str, message: str) -> PolicyError:
+        return PolicyError([Problem(Place(self._found.reference, 1, 1), code, message)])
+
+    def _mode_of_root(self) -> int:
+        try:
+            return os.stat(os.path.expanduser(self._found.reference)).st_mode
+        except (OSError, ValueError):
+            return 0
 
     def _has_lost(self, file: PolicyFile) -> bool:
         """Whether a file of a policy in force is empty, as a full disk or a save that broke off leaves it."""
