@@ -185,3 +185,20 @@ def test_tail_goes_on_over_a_rotation(path: Path) -> None:
             tail.kill()
 
     assert seen == list(range(20))
+
+
+@pytest.mark.parametrize(
+    ("filters", "message"),
+    [
+        (("--decision", "denny"), "there is no `denny`; did you mean `deny`?"),
+        (("--kind", "judgd"), "there is no `judgd`; did you mean `judged`?"),
+    ],
+)
+def test_misspelt_filter_is_a_mistake_and_not_an_empty_answer(
+    filters: tuple[str, ...], message: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        audit(capfd, "query", *filters)
+
+    assert ended.value.code == 2
+    assert message in capfd.readouterr().err

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from agentfence.core.audit.event_schema import KINDS
 from agentfence.core.audit.filters import EventFilter
 from agentfence.core.errors import UsageError
 from agentfence.core.policy.times import parse_time
@@ -12,6 +14,7 @@ if TYPE_CHECKING:
     import argparse
 
 _VALUES = ("decision", "reason_code", "kind", "server")
+_WORDS = MappingProxyType({"decision": ("allow", "deny", "ask"), "kind": KINDS})
 
 
 def add_filters(parser: argparse.ArgumentParser) -> None:
@@ -21,8 +24,8 @@ def add_filters(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--tool", metavar="GLOB", help="events about tools of these names")
     parser.add_argument("--session", metavar="ID", help="events of this run, or of those whose id begins so")
     for member in _VALUES:
-        flag = "--" + member.replace("_", "-")
-        parser.add_argument(flag, metavar="WORD", help=f"events with this `{member}`")
+        flag, words = "--" + member.replace("_", "-"), _WORDS.get(member)  # a misspelt one would find nothing
+        parser.add_argument(flag, metavar="WORD", choices=words, help=f"events with this `{member}`")
     parser.add_argument(
         "--output", choices=("table", "json"), help="default: table on a terminal, json elsewhere"
     )
