@@ -1,9 +1,10 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
-from hypothesis import example, given
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from agentfence.core.event_stream import (
@@ -166,6 +167,9 @@ def test_how_the_stream_is_cut_changes_nothing(parts: list[bytes], data: st.Data
 @given(pieces, st.integers(1, 9))
 def test_events_are_the_stream_up_to_its_unfinished_end(parts: list[bytes], size: int) -> None:
     stream = b"".join(parts)
+    # Lines that only some clients read as `data` are dropped.
+    fields = [line.partition(b":")[0] for line in re.split(b"[\r\n]", stream)]
+    assume(not any(re.fullmatch(b"(?i)[^a-z]*data[^a-z]*", one) and one != b"data" for one in fields))
     raw = b"".join(event.raw for event in split(stream, size=size) if isinstance(event, ServerEvent))
 
     assert stream.startswith(raw)
