@@ -112,3 +112,38 @@ def test_packaged_policy_never_changes() -> None:
     source.load()
 
     assert looks(source) == [False] * 3
+
+
+@pytest.mark.parametrize("name", ["policy.yaml", "team/tools.yaml"])
+@pytest.mark.parametrize("text", ["", "\n"])
+def test_file_that_lost_its_text_takes_nothing_back(root: Path, name: str, text: str) -> None:
+    root.write_text(ROOT.replace('version: "1"\n', ""))  # where the Go AgentFence takes an empty file
+    (root.parent / "team/tools.yaml").write_text("tools: {read: {decision: deny}}\n")
+    source = source_of(root)
+    (root.parent / name).write_text(text)
+
+    with pytest.raises(PolicyError, match="an empty file"):
+        source.load()
+
+
+def test_empty_file_may_be_started_with(tmp_path: Path) -> None:
+    (tmp_path / "policy.yaml").write_text("")
+
+    source_of(tmp_path / "policy.yaml")
+
+
+def test_pipe_in_the_place_of_a_policy_is_not_waited_for(root: Path) -> None:
+    source = source_of(root)
+    root.unlink()
+    os.mkfifo(root)
+
+    with pytest.raises(PolicyError, match="a pipe is read only once"):
+        source.load()
+
+
+def test_policy_that_is_gone_is_said_to_be(root: Path) -> None:
+    source = source_of(root)
+    root.unlink()
+
+    with pytest.raises(PolicyError, match="no such file"):
+        source.load()

@@ -155,7 +155,9 @@ def find_import(reference: str, importer: PolicyFile) -> PolicyFile:
     if not f"{path}/".startswith(folder.rstrip("/") + "/"):
         raise ImportRefusedError("it leads out of the importing file's folder")
     if not os.path.isfile(path):
-        raise ImportRefusedError("there is no such file")
+        is_packaged = _PACKAGED_NAME.match(reference) and reference in _packaged_names()
+        meant = f"; did you mean `{PACKAGED}{reference}`?" if is_packaged else ""
+        raise ImportRefusedError(f"there is no such file{meant}")
     name = f"{importer.name}/{reference}" if importer.is_packaged else _beside(importer.name, reference)
     return replace(_read(path, name), is_packaged=importer.is_packaged)
 
@@ -182,9 +184,14 @@ def _packaged(reference: str) -> PolicyFile:
     name, folder = reference.removeprefix(PACKAGED), packaged_folder()
     path = os.path.join(folder, f"{name}.yaml")
     if not _PACKAGED_NAME.match(name) or not os.path.isfile(path):
-        known = sorted(file.removesuffix(".yaml") for file in os.listdir(folder) if file.endswith(".yaml"))
-        raise ImportRefusedError(f"there is no packaged policy `{name}`; {did_you_mean(name, known)}")
+        advice = did_you_mean(name, _packaged_names())
+        raise ImportRefusedError(f"there is no packaged policy `{name}`; {advice}")
     return replace(_read(path, reference), is_packaged=True)
+
+
+def _packaged_names() -> list[str]:
+    files = os.listdir(packaged_folder())
+    return sorted(file.removesuffix(".yaml") for file in files if file.endswith(".yaml"))
 
 
 def _beside(importer: str, reference: str) -> str:

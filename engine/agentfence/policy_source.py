@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import stat
 from typing import TYPE_CHECKING
 
+from agentfence.core.errors import Place, PolicyError, Problem
 from agentfence.core.pins import NOTHING_PINNED
-from agentfence.core.policy.imports import PACKAGED
+from agentfence.core.policy.imports import PACKAGED, ImportRefusedError
 from agentfence.core.policy.model import Pins
 from agentfence.policy_files import find_import, load_document
 
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
 
 _NEVER = 0, 0, -1
 """No file has it."""
+_EMPTY = "an empty file"
 
 
 class PolicySource:
@@ -44,12 +47,13 @@ class PolicySource:
         self._follow_links_default = follow_links_default
         self._loaded: dict[str, Mark] = {}
         self._seen: dict[str, Mark] = {}
+        self._is_in_force = False
 
     def load(self) -> tuple[Policy, Lock]:
         """Give the policy, and the pins that it asks for, as the files have them now.
 
         Raises:
-            PolicyError: The policy cannot be read or used.
+            PolicyError: The policy cannot be read or used, or was loaded before and is empty now.
             UsageError: The lock file cannot.
 
         """
@@ -57,12 +61,18 @@ class PolicySource:
         # is marked too, so that a policy is loaded again when a missing import comes.
         self._loaded = {}
         self._mark(self._found.reference)
-        policy = load_document(
+        if self._is_in_force and stat.S_ISFIFO(self._mode_of_root()):  # to open one waits for its writer
+            raise self._refused("unreadable_file", "cannot read the policy: a pipe is read only once")
+        loaded = load_document(
             self._found,
             self._environment,
             follow_links_default=self._follow_links_default,
             load_import=self._load_import,
-        ).policy
+        )
+        policy = loaded.policy
+        if self._has_lost(loaded.document.file):
+            raise self._refused("empty", f"expected a policy, got {_EMPTY}")
+        self._is_in_force = True
         if policy.pins is Pins.OFF:
             return policy, NOTHING_PINNED
         from agentfence.lock_file import lock_path, open_lock
@@ -86,7 +96,23 @@ class PolicySource:
     def _load_import(self, reference: str, importer: PolicyFile) -> PolicyFile:
         if not reference.startswith(PACKAGED):
             self._mark(os.path.join(os.path.dirname(importer.identity), reference))
-        return find_import(reference, importer)
+        file = find_import(reference, importer)
+        if self._has_lost(file):
+            raise ImportRefusedError(f"it is {_EMPTY}")
+        return file
+
+    def _refused(self, code: str, message: str) -> PolicyError:
+        return PolicyError([Problem(Place(self._found.reference, 1, 1), code, message)])
+
+    def _mode_of_root(self) -> int:
+        try:
+            return os.stat(os.path.expanduser(self._found.reference)).st_mode
+        except (OSError, ValueError):
+            return 0
+
+    def _has_lost(self, file: PolicyFile) -> bool:
+        """Whether a file of a policy in force is empty, as a full disk or a save that broke off leaves it."""
+        return self._is_in_force and not file.content.strip()
 
     def _mark(self, name: str) -> None:
         if not name.startswith(PACKAGED):

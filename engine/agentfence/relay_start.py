@@ -16,10 +16,10 @@ from agentfence.flags import add_option_flags, given_options, read_plain_flags
 from agentfence.settings import ENVIRONMENT_PREFIX, read_settings
 
 if TYPE_CHECKING:
-    import argparse
     from collections.abc import Callable, Sequence
 
     from agentfence.approval.interface import Approver
+    from agentfence.cli.parsing import Parser
     from agentfence.core.policy.model import Policy
     from agentfence.fence import Fence
     from agentfence.relay import Relay
@@ -38,7 +38,7 @@ def start(arguments: Sequence[str]) -> int:
     """Run the relay for a command line; give the exit status."""
     flags, command = _split(arguments)
     try:
-        given = read_plain_flags(flags) or given_options(command_line().parse_args(flags))
+        given = read_plain_flags(flags) or given_options(command_line().parse_line(flags))
         if not command:
             raise UsageError("no server command: write it after `--`, as `-- npx -y some-mcp-server`")
         if sys.stdin is None or sys.stdout is None:  # Python leaves out what is closed at its start
@@ -60,11 +60,11 @@ def start(arguments: Sequence[str]) -> int:
         return OWN_FAILURE
 
 
-def command_line() -> argparse.ArgumentParser:
+def command_line() -> Parser:
     """Give the parser of the relay's own flags."""
-    import argparse
+    from agentfence.cli.parsing import Parser
 
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="python -m agentfence.stdio",
         usage="%(prog)s [options] -- server-cmd [args…]",
         description="Put a policy firewall around an MCP server that talks on stdin and stdout.",
@@ -108,7 +108,12 @@ def _run(settings: Settings, command: list[str]) -> int:
 def _serve(fence: Fence, approver: Approver, command: list[str]) -> int:
     try:
         name_server = partial(_name_server, given=fence.settings.server, command=command)
-        _, is_allowed = name_server(fence.policy)
+        name, is_allowed = name_server(fence.policy)
+        if name is None and any(server.command for server in fence.policy.servers):
+            fence.report(
+                "no entry of `servers:` covers this command, so no rule for `server/tool` holds; "
+                "`--server NAME` says which one it is"
+            )
         if not is_allowed:
             raise UsageError(
                 "no entry of `servers:` covers this command, and the policy says `unlisted: block`"

@@ -288,3 +288,20 @@ def test_names_that_are_no_unicode_are_counted(path: Path, capfd: pytest.Capture
 
     assert status == 0
     assert json.loads(line)["top_denied_tools"]["\ud800"] == 1
+
+
+@pytest.mark.parametrize(
+    ("filters", "message"),
+    [
+        (("--decision", "denny"), "there is no `denny`; did you mean `deny`?"),
+        (("--kind", "judgd"), "there is no `judgd`; did you mean `judged`?"),
+    ],
+)
+def test_misspelt_filter_is_a_mistake_and_not_an_empty_answer(
+    filters: tuple[str, ...], message: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        audit(capfd, "query", *filters)
+
+    assert ended.value.code == 2
+    assert message in capfd.readouterr().err

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 from cli.commanding import run
@@ -144,3 +145,26 @@ def test_broken_policy_is_said(folder):
     (folder / "p.yaml").write_text('version: "1"\ntools: 1')
 
     assert explain("--tool", "a").status == 3
+
+
+@pytest.mark.parametrize(
+    ("options", "note"),
+    [
+        (["--server", "files", "--tool", "a"], ""),
+        (["--server", "fils", "--tool", "a"], "the policy names no server `fils`; did you mean `files`?"),
+        (
+            ["--tool", "a"],
+            "without --server no rule for `server/tool` counts; the policy's servers: files, git",
+        ),
+        (["--tool", "git/a"], "did you mean `--server git --tool a`?"),
+        (["--method", "roots/list"], ""),
+    ],
+)
+def test_what_may_be_wrong_about_the_server_is_said(options, note):
+    Path("p.yaml").write_text(
+        'version: "1"\nservers: {files: {command: [a]}, git: {command: [b]}}\ntools: {"files/*": allow}\n'
+    )
+    ended = run("explain", "--policy", "p.yaml", *options)
+
+    assert ended.status == 0
+    assert (f"agentfence: {note}\n" if note else "") == ended.err

@@ -69,3 +69,8 @@ def test_folder_that_is_not_there_is_said():
 def test_policies_that_are_used_as_they_are_are_no_servers():
     assert "default" not in SERVERS
     assert {"filesystem", "github", "git", "shell"} <= set(SERVERS)
+
+
+def test_name_that_is_no_text_is_spelled_out():
+    assert run("init", "\udcff.yaml").status == 0
+    assert "agentfence test \\u{dcff}.yaml" in Path("\udcff.yaml").read_text()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import json
 import subprocess
 import sys
 
@@ -32,6 +34,34 @@ def test_every_verb_has_its_help(verb):
         assert "--help" in ended.out
 
 
+def test_help_goes_as_deep_as_verbs_do():
+    assert "--anchor-pubkey" in run("help", "audit", "verify").out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--polcy", "p.yaml", "--", "cat"], "there is no option `--polcy`; did you mean `--policy`"),
+        (["cat"], "expected no more operands, got `cat`; the command to run comes after `--`"),
+    ],
+)
+def test_mistake_on_the_relays_command_line_is_said_alike(arguments, message):
+    ended = run("proxy", *arguments)
+
+    assert (ended.status, ended.out) == (2, "")
+    assert message in ended.err
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1", "utf-8"])
+def test_what_a_terminal_cannot_show_is_escaped_as_json_has_it(monkeypatch, encoding):
+    written = io.BytesIO()
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(written, encoding=encoding))
+    arguments = ["explain", "--policy", "agentfence:default", "--tool", "\u65e5\u00e9\U0001f600\udcff"]
+
+    assert main.main([*arguments, "--output", "json"]) == 0
+    assert json.loads(written.getvalue().decode(encoding))["tool"] == arguments[-1]
+
+
 def test_version_is_said_and_only_where_it_is_asked_for():
     assert run("--version").out == f"agentfence {__version__}\n"
     assert run("explain", "--version").status == 2
@@ -52,6 +82,7 @@ def test_what_is_not_known_is_a_usage_error(arguments):
         (["chekc"], "there is no `chekc`; did you mean `check`?", ""),
         (["help", "chekc"], "there is no `chekc`; did you mean `check`?", ""),
         (["audit", "verfy"], "there is no `verfy`; did you mean `verify`", " audit"),
+        (["check", "--cal", "x"], "there is no option `--cal`; did you mean `--call`", " check"),
         (["explain", "--tol", "x"], "there is no option `--tol`; did you mean `--tool`", " explain"),
         (
             ["audit", "verify", "--ankor=x", "l"],

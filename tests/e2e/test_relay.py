@@ -51,6 +51,19 @@ ALLOWED = call_body("read_file", 1, path="a")
 DENIED = call_body("delete_file", "x", path="a")
 
 
+# --- names of servers ---
+
+
+@pytest.mark.parametrize(("word", "is_said"), [("other", True), ("**", False)])
+def test_server_that_no_entry_covers_is_said_at_the_start(word: str, is_said: bool, tmp_path: Path) -> None:
+    policy = f'version: "1"\nservers: {{files: {{command: ["{word}"]}}}}\nforbid: [{{tools: ["files/*"]}}]\n'
+    with start(tmp_path, policy=policy) as process:
+        process.write(ALLOWED + b"\n")
+        read(process)
+
+        assert is_said == ("no entry of `servers:` covers this command" in process.stderr)
+
+
 # --- lines ---
 
 

@@ -24,6 +24,7 @@ from agentfence.flags import add_options
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Sequence
 
     from agentfence.core.constraints.interface import Json
     from agentfence.core.decision import Decision
@@ -58,9 +59,9 @@ def run(arguments: argparse.Namespace) -> int:
     """Explain one decision; give the exit status, 0 whatever the decision is."""
     request = _read_request(arguments)
     policy = load(arguments.policy, follow_links=arguments.follow_links).policy
-    known = [server.name for server in policy.servers]
-    if known and arguments.server not in (None, *known):
-        say(f"the policy names no server `{arguments.server}`; {did_you_mean(arguments.server, known)}")
+    note = _note_on_server(arguments, [server.name for server in policy.servers])
+    if note:
+        say(note)
     explained = _explain(policy, request, arguments)
     if arguments.output == "json":
         print(json.dumps(_as_json(explained, arguments, policy.digest), ensure_ascii=False, indent=2))
@@ -86,6 +87,20 @@ def _explain(policy: Policy, request: Request, arguments: argparse.Namespace) ->
     if arguments.tool is not None and decision.reason_code not in ("forbidden", "tool_name_ambiguous"):
         trace = [*trace_lookup(policy, arguments.server, arguments.tool)[0], *trace]
     return _Explained(decision, trace)
+
+
+def _note_on_server(arguments: argparse.Namespace, known: Sequence[str]) -> str | None:
+    """Give what may be wrong about the server that was given, or was not."""
+    if not known or arguments.server in known:
+        return None
+    if arguments.server is not None:
+        return f"the policy names no server `{arguments.server}`; {did_you_mean(arguments.server, known)}"
+    if arguments.tool is None:
+        return None
+    server, _, tool = arguments.tool.partition("/")
+    if server in known:
+        return f"did you mean `--server {server} --tool {tool}`?"
+    return f"without --server no rule for `server/tool` counts; the policy's servers: {', '.join(known)}"
 
 
 def _read_request(arguments: argparse.Namespace) -> Request:

@@ -10,6 +10,7 @@ from agentfence.cli.terminal import say
 from agentfence.core.errors import UsageError
 from agentfence.core.policy.imports import PACKAGED
 from agentfence.core.policy.validation import did_you_mean
+from agentfence.core.visible import visible
 from agentfence.policy_files import packaged_folder
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ def run(arguments: argparse.Namespace) -> int:
         sys.stdout.write(starter(servers, _DEFAULT_FILE))
         return 0
     path = Path(name).expanduser()
-    _write_new(path, starter(servers, path.name))
+    _write_new(path, starter(servers, visible(path.name)))
     say(f"wrote {name}; look at it with `agentfence validate --lint {name}`, and use it with --policy")
     return 0
 

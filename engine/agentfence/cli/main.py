@@ -7,6 +7,9 @@ that is asked for is imported. Exit status: 0 fine, 1 a gate or test failed, 2 u
 
 from __future__ import annotations
 
+import codecs
+import io
+import json
 import os
 import sys
 from importlib import import_module
@@ -49,6 +52,7 @@ VERBS = {
     "completion": "print what completes command lines in a shell",
     "audit": "verify, anchor and read audit logs",
 }
+_AS_JSON = "agentfence-json"
 INTERRUPTED = 130
 """128 and the number of SIGINT, as shells have it."""
 
@@ -57,12 +61,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; give the exit status."""
     given = sys.argv[1:] if arguments is None else list(arguments)
     if given[:1] in ([], ["help"]):
-        given = [*given[1:2], "--help"]
+        given = [*given[1:], "--help"]
     if given[:1] == ["proxy"]:  # the relay reads its own command line, and must not pay for ours
         from agentfence.stdio import main as relay
 
         return relay(given[1:])
-    _open_closed_streams()
+    _prepare_streams()
     try:
         status = _run(given)
         sys.stdout.flush()
@@ -89,11 +93,25 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return status
 
 
-def _open_closed_streams() -> None:
-    """Put nothing in the place of a closed stdout or stderr: the next file opened would take its number."""
+def _prepare_streams() -> None:
+    """Have something in the place of a closed stdout or stderr, and every text writable to each.
+
+    The next file that is opened would take a closed one's number. What the encoding of a terminal lacks,
+    and a name that is no text, is escaped as JSON has it, so that JSON stays JSON.
+    """
+    codecs.register_error(_AS_JSON, _escaped_as_json)
     for name in ("stdout", "stderr"):
-        if getattr(sys, name) is None:
+        stream = getattr(sys, name)
+        if stream is None:
             setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115 - as long as we run
+        elif isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors=_AS_JSON)
+
+
+def _escaped_as_json(error: UnicodeError) -> tuple[str, int]:
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    return json.dumps(error.object[error.start : error.end])[1:-1], error.end
 
 
 def _drop_output() -> None:

@@ -13,13 +13,17 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 _USAGE = 2
+_MISSING = "the following arguments are required"
 
 
 class Parser(argparse.ArgumentParser):
     """A parser of a command or of a verb; the verbs' parsers are of the same kind."""
 
+    _given: Sequence[str] = ()
+
     def parse_line(self, given: Sequence[str]) -> argparse.Namespace:
         """Give the arguments of a command line; one that cannot be used ends the program with status 2."""
+        self._keep(given)
         arguments, unknown = self.parse_known_args(given)
         if unknown:
             parser = self._parser_of(vars(arguments))
@@ -28,9 +32,22 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Print one line for the mistake, and one for what to do."""
+        if message.startswith(_MISSING):  # more often one is misspelt than left out
+            known = self._option_string_actions
+            options = (word.partition("=")[0] for word in self._given if word.startswith("--"))
+            unknown = next((option for option in options if option not in known and option != "--"), None)
+            message = self._describe_unknown(unknown) if unknown else message
         print(f"{self.prog}: {message}", file=sys.stderr)
         print(f"help: `{self.prog} --help` lists what there is", file=sys.stderr)
         raise SystemExit(_USAGE)
+
+    def _keep(self, given: Sequence[str]) -> None:
+        """Keep the command line for errors, here and in the verbs' parsers."""
+        self._given = given
+        for action in self._actions:
+            if isinstance(action, argparse._SubParsersAction):  # noqa: SLF001 - argparse gives no other way
+                for verb in action.choices.values():
+                    verb._keep(given)  # noqa: SLF001 - another of this class
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         if action.choices is None or value in action.choices:
@@ -48,7 +65,8 @@ class Parser(argparse.ArgumentParser):
 
     def _describe_unknown(self, word: str) -> str:
         if not word.startswith("-"):
-            return f"expected no more operands, got `{word}`"
+            advice = "; the command to run comes after `--`" if " -- " in self.format_usage() else ""
+            return f"expected no more operands, got `{word}`{advice}"
         option = word.partition("=")[0]
         return f"there is no option `{option}`{_suggest(option, self._option_string_actions)}"
 

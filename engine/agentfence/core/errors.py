@@ -62,6 +62,9 @@ class Problem:
     """How many characters from the column on to underline."""
 
 
+_MOST_IN_A_LINE = 10
+
+
 class PolicyError(AgentFenceError):
     """A policy that cannot be used, with all its problems in order of place."""
 
@@ -69,7 +72,9 @@ class PolicyError(AgentFenceError):
 
     def __init__(self, problems: Sequence[Problem]) -> None:
         self.problems = tuple(problems)
-        super().__init__("; ".join(f"{problem.place}: {problem.message}" for problem in self.problems))
+        said = [f"{problem.place}: {problem.message}" for problem in self.problems[:_MOST_IN_A_LINE]]
+        left = len(self.problems) - len(said)
+        super().__init__("; ".join([*said, f"and {left} more"] if left else said))
 
 
 class AuditError(AgentFenceError):

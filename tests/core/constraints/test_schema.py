@@ -125,7 +125,7 @@ def test_any_arguments_get_a_verdict(arguments):
 @pytest.mark.parametrize(
     ("spec", "path", "says"),
     [
-        ({"type": "text"}, ("type",), "not a JSON Schema"),
+        ({"type": "text"}, ("type",), "'text' is not one of ['array', 'boolean'"),
         ({"properties": {"a": {"minimum": "0"}}}, ("properties", "a", "minimum"), "not a JSON Schema"),
         ({"properties": {"a": {"pattern": "("}}}, ("properties", "a", "pattern"), "RE2"),
         ({"patternProperties": {"(?=x)": {}}}, ("patternProperties", "(?=x)"), "RE2"),
@@ -185,3 +185,10 @@ def test_schema_that_looks_at_a_tree_twice_at_each_level_does_not_hang():
 
     assert constraint.check(shallow, Circumstances()) is None
     assert constraint.check(deep, Circumstances()).code == "schema_mismatch"
+
+
+def test_misspelt_keyword_gets_the_one_that_is_meant():
+    with pytest.raises(SpecError) as caught:
+        build({"maxLenght": 5}, BuildContext())
+
+    assert caught.value.help == "did you mean `maxLength`?"

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agentfence.core.constraints.globs import compile_glob
-from agentfence.core.policy.globs_covering import covers, samples
+from agentfence.core.policy.globs_covering import common, covers, samples
 
 TEXTS = ["".join(text) for length in range(5) for text in product("ab/", repeat=length)]
 PATTERNS = st.lists(
@@ -76,3 +76,32 @@ def test_samples_fit_their_pattern_and_there_is_one_for_each(pattern, separator)
 
 def test_walk_of_patterns_that_are_too_odd_is_given_up():
     assert not covers("*a" + "?" * 25, "*" + "[ab]" * 25 + "*")
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "expected"),
+    [
+        ("*_file", "delete_*", "delete_file"),
+        ("get_*", "*_secret", "get_secret"),
+        ("[ln]*_x", "delete_*", None),
+        ("a*", "*/b", None),
+        ("a**", "*/b", "a/b"),
+        ("a", "a**/", "a"),
+        ("ab", "a**/b", "ab"),
+        ("*", "**", "*"),
+    ],
+)
+def test_text_that_fits_both_is_given(one, other, expected):
+    assert common(one, other) == expected
+
+
+@settings(max_examples=200, deadline=None)
+@given(PATTERNS, PATTERNS, st.sampled_from(["/", None]))
+def test_common_text_is_what_the_matcher_says(one, other, separator):
+    first, second = (compile_glob(pattern, separator=separator).matches for pattern in (one, other))
+    found = common(one, other, separator=separator)
+    if found is None:
+        assert [text for text in TEXTS if text and first(text) and second(text)] == []
+    else:
+        assert first(found)
+        assert second(found)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from policies_in_memory import file_of, load_texts
+from policies_in_memory import FOLDER, file_of, load_texts
 
 from agentfence.core.errors import PolicyError
 from agentfence.core.policy.imports import ImportRefusedError, resolve
@@ -127,3 +127,24 @@ def test_policies_of_two_languages_do_not_mix(root, other):
     files = {"root.yaml": f'version: "{root}"\nimports: [a.yaml]', "a.yaml": f'version: "{other}"'}
 
     assert problem_of(files) == "root.yaml:2:11 import_other_version"
+
+
+@pytest.mark.parametrize("folder", ["~", "~/a", "${HOME}", "a/${HOME}", r"a\b", "a%2e", "C:"])
+def test_folder_whose_name_means_something_in_a_root_is_refused(folder):
+    files = {
+        "root.yaml": f"version: '1'\nimports: ['{folder}/t.yaml']",
+        f"{folder}/t.yaml": 'version: "1"\ntools: {a: {decision: allow, constraints: {paths: {roots: ["."]}}}}',
+    }
+
+    assert problem_of(files) == "root.yaml:2:11 import_refused"
+
+
+def test_folder_with_wildcards_in_its_name_is_itself():
+    files = {
+        "root.yaml": "version: '1'\nimports: ['app/[id]*/t.yaml']",
+        "app/[id]*/t.yaml": 'version: "1"\nresources: {"file:secret/**": deny, "**": allow}',
+    }
+    (secret, _) = load_texts(files).policy.resources
+
+    assert secret.matches.matches(f"file://{FOLDER}/app/[id]*/secret/x")
+    assert not secret.matches.matches(f"file://{FOLDER}/app/ix/secret/x")

@@ -167,3 +167,20 @@ def test_json_reads_as_itself(value):
         assert not json.dumps(value, ensure_ascii=False).isprintable()
     else:
         assert plain(read_document("p.json", content)) == {"value": value}
+
+
+@pytest.mark.parametrize(
+    ("text", "advice"),
+    [
+        ("a: {b: c\nd: e\n", "what is not closed begins in line 1"),
+        ("a: {b: 'c}\n", "what is not closed begins in line 1"),
+        ("a:\n  b: c\n   d: e\n", "look at how the lines are indented; a text that holds `: ` needs quotes"),
+        ("a: b: c\n", "look at how the lines are indented; a text that holds `: ` needs quotes"),
+        ("a:\n\tb: c\n", "indent with blanks, not with tabs"),
+    ],
+)
+def test_text_that_is_no_yaml_gets_advice(text, advice):
+    with pytest.raises(PolicyError) as caught:
+        read_document("p.yaml", text.encode())
+
+    assert advice == caught.value.problems[0].help

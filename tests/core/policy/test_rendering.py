@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from agentfence.core.errors import Place, Problem
+from agentfence.core.errors import Place, PolicyError, Problem
 from agentfence.core.policy.rendering import render_json, render_text
 
 PROBLEM = Problem(
@@ -82,3 +82,16 @@ def test_message_cannot_act_on_the_terminal():
 
     assert "\x1b" not in render_text([problem])
     assert "\u202e" not in render_text([problem])
+
+
+def test_pattern_that_fills_a_file_is_cut():
+    problem = Problem(Place("a", 1, 1), "c", f"pattern `{'*a' * 10_000}`", f"write `{'*b' * 10_000}`")
+
+    assert all(len(line) <= 2_001 for line in render_text([problem]).split("\n"))
+
+
+def test_very_many_problems_fit_a_line_of_a_log():
+    problem = Problem(Place("a", 1, 1), "c", "m")
+
+    assert str(PolicyError([problem] * 9)) == "; ".join(["a:1:1: m"] * 9)
+    assert str(PolicyError([problem] * 99)) == "; ".join(["a:1:1: m"] * 10 + ["and 89 more"])

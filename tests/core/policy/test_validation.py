@@ -75,6 +75,25 @@ def test_own_key_among_names_is_a_doubt():
     assert "[x]-rm" in (doubts[0].help or "")
 
 
+@pytest.mark.parametrize(
+    ("text", "advice"),
+    [
+        ("groups: {x-g: [a]}", "if it is a group's name, choose another"),
+        ("servers: {x-s: {command: [a]}}", "if it is a server's name, choose another"),
+        ("methods: {x-m: deny}", "if it is a method, `defaults.methods` decides on it"),
+        ("prompts: {x-p: deny, y: deny}", "if it is a pattern, write `[x]-p`"),
+        (
+            "tools: {a: {decision: deny, constraints: {args: {x-f: {equals: 1}, b: {equals: 1}}}}}",
+            "if it is a field, write `'\"x-f\"'`",
+        ),
+    ],
+)
+def test_own_key_among_names_gets_advice_that_helps(text, advice):
+    (doubt,) = validated(f'version: "1"\n{text}').doubts
+
+    assert advice == doubt.help
+
+
 def test_shapes_that_the_language_does_not_use_yet_work():
     shape = Keys({"a": Key(Number(), "", is_required=True), "b": Key(Either((Flag(), Whole(1, 2))), "")})
 

@@ -123,7 +123,8 @@ def compile_schema(spec: Mapping[str, Any]) -> ArgumentsSchema:
     try:
         Draft202012Validator.check_schema(spec, format_checker=FormatChecker(formats=()))
     except SchemaError as error:
-        raise SpecError(tuple(error.absolute_path), f"not a JSON Schema: {error.message}") from None
+        said = error.context[0] if error.context else error  # of several forms the first, as the usual one
+        raise SpecError(tuple(error.absolute_path), f"not a JSON Schema: {said.message}") from None
     schemas = {tuple(map(str, place)): (place, schema) for place, schema in _walk(spec)}
     known = {*Draft202012Validator.VALIDATORS, *_OTHER_KEYWORDS}
     regexes: dict[str, Callable[[str], bool]] = {}
@@ -161,14 +162,20 @@ def _walk(schema: Any, place: _Place = ()) -> Iterator[tuple[_Place, Mapping[str
         yield from _walk(schema.get(keyword), (*place, keyword))
 
 
+def _meant_keyword(keyword: str, known: set[str]) -> str | None:
+    from difflib import get_close_matches  # only bad schemas need it
+
+    close = get_close_matches(keyword, known - {*_UNSUPPORTED, keyword}, 1, 0.7)
+    return f"did you mean `{close[0]}`?" if close else None
+
+
 def _check_keywords(place: _Place, schema: Mapping[str, Any], known: set[str]) -> None:
     if schema.get("$schema", _DIALECT).removesuffix("#") != _DIALECT:
         raise SpecError((*place, "$schema"), f"expected the dialect `{_DIALECT}`, got `{schema['$schema']}`")
     for keyword in schema:
         if keyword in _UNSUPPORTED or not (keyword in known or keyword.startswith("x-")):
-            raise SpecError(
-                (*place, keyword), f"`{keyword}` is not a keyword here, so it would hold nothing back"
-            )
+            message = f"`{keyword}` is not a keyword here, so it would hold nothing back"
+            raise SpecError((*place, keyword), message, _meant_keyword(keyword, known))
     if "patternProperties" in schema and "unevaluatedProperties" in schema:  # the library would use `re`
         message = "`unevaluatedProperties` does not go with `patternProperties`"
         raise SpecError((*place, "unevaluatedProperties"), message)

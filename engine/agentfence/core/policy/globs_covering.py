@@ -7,6 +7,7 @@ answer is exact, but for patterns so odd that the walk is given up: then it is n
 from __future__ import annotations
 
 import re
+from collections import deque
 from typing import TYPE_CHECKING
 
 from agentfence.core.constraints.globs import compile_glob
@@ -20,6 +21,7 @@ _TOKEN = re.compile(
     re.DOTALL,
 )
 _WILDCARD = re.compile(r"[*?\[\\]")
+_LITERAL_END = re.compile(r"(?:(?<=\*\*)/)?([^*?\[\]\\]*)\Z")
 _OTHER = "\U0010fffd"
 """A character that no pattern names."""
 _MOST_STEPS = 20_000
@@ -73,6 +75,28 @@ def covers(outer: str, inner: str, *, separator: str | None = "/") -> bool:
             seen.add(following)
             waiting.append(following)
     return True
+
+
+def common(one: str, other: str, *, separator: str | None = "/") -> str | None:
+    """Give a shortest text that fits both patterns, which compile; None where there is none to be found."""
+    begun = sorted((_beginning(one), _beginning(other)), key=len)
+    ended = sorted((_LITERAL_END.findall(one)[0], _LITERAL_END.findall(other)[0]), key=len)
+    if not (begun[1].startswith(begun[0]) and ended[1].endswith(ended[0])):  # this tells nearly always
+        return None
+    ours, theirs = _automaton(one, separator), _automaton(other, separator)
+    alphabet = _alphabet(one + other, separator)
+    seen: set[tuple[frozenset[int], frozenset[int]]] = set()
+    waiting = deque([((ours.start(), theirs.start()), "")])
+    while waiting and len(seen) < _MOST_STEPS:
+        states, text = waiting.popleft()
+        if text and ours.end in states[0] and theirs.end in states[1]:
+            return text
+        for character in alphabet:
+            following = ours.after(states[0], character), theirs.after(states[1], character)
+            if all(following) and following not in seen:
+                seen.add(following)
+                waiting.append((following, text + character))
+    return None
 
 
 def samples(pattern: str, *, separator: str | None = "/") -> list[str]:

@@ -15,7 +15,7 @@ from agentfence.core.policy.language import LANGUAGE, VERSION
 from agentfence.core.policy.merging import merge_documents, without_looser_imports
 from agentfence.core.policy.nodes import Node, Scalar, Table, plain
 from agentfence.core.policy.original import validate_original
-from agentfence.core.policy.rebasing import rebased
+from agentfence.core.policy.rebasing import is_readable_otherwise, rebased
 from agentfence.core.policy.validation import described, validate
 from agentfence.core.values import frozen, replace
 
@@ -33,6 +33,8 @@ MAX_IMPORTS = 256
 PACKAGED = "agentfence:"
 """How references to packaged policies begin."""
 
+_OF_VERSION_1 = ("unknown_key", "wrong_type")
+"""What is wrong without `version` where a file is meant to be one of this language."""
 _ORIGINAL_VERSION = late_regex(r"v?0(?:\.[0-9]+)*\Z")
 _LATER_VERSION = late_regex(r"(?:1\.0*[1-9]|[2-9]|[1-9][0-9])[0-9.]*\Z")
 
@@ -153,6 +155,9 @@ class _Resolver:
             _refuse(position, "import_refused", f"cannot import `{reference}`: {error}")
         if file.identity in importers:
             _refuse(position, "import_cycle", f"`{reference}` imports, by some way, itself")
+        if is_readable_otherwise(self._prefix(file)):
+            folder = f"its folder `{self._prefix(file)}` would be read as something else"
+            _refuse(position, "import_refused", f"cannot import `{reference}`: {folder}", "rename the folder")
         imported = self._read(file.name, file.content)
         if _is_original(imported) != self._is_original:
             language = "the Go AgentFence" if self._is_original else f'version "{VERSION}"'
@@ -167,8 +172,8 @@ class _Resolver:
         return file.folder.removeprefix(self._root.folder.rstrip("/") + "/")
 
 
-def _refuse(position: Position, code: str, message: str) -> NoReturn:
-    raise PolicyError([position.problem(code, message)])
+def _refuse(position: Position, code: str, message: str, advice: str | None = None) -> NoReturn:
+    raise PolicyError([position.problem(code, message, (), advice)])
 
 
 def _is_original(node: Node) -> bool:
@@ -186,12 +191,12 @@ def _is_original(node: Node) -> bool:
 
 
 def _with_version_advice(problems: Sequence[Problem], node: Node) -> list[Problem]:
-    """Say, where keys of version 1 stand in a file without `version`, what is missing."""
+    """Say, where a file without `version` has what version 1 knows, what is missing."""
     if not isinstance(node, Table) or "version" in node.entries:
         return list(problems)
     advice = (
         f'begin the file with `version: "{VERSION}"`: without it only the Go AgentFence\'s keys are known'
     )
     return [
-        replace(problem, help=advice) if problem.code == "unknown_key" else problem for problem in problems
+        replace(problem, help=advice) if problem.code in _OF_VERSION_1 else problem for problem in problems
     ]

@@ -50,7 +50,8 @@ def _compile(
         try:
             matcher = compile_one(pattern, decision, building)
         except ValueError as error:
-            building.note(entry.key, "wrong_pattern", str(error), (section, pattern))
+            advice = f"write `file://{pattern}` for files" if pattern.startswith("/") else None
+            building.note(entry.key, "wrong_pattern", str(error), (section, pattern), advice)
         else:
             rules.append(PatternRule(pattern, decision, matcher, entry.key.place))
     return tuple(sorted(rules, key=_precedence))

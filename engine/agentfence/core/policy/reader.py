@@ -45,6 +45,7 @@ _LONGEST_NUMBER = 256
 _JSON_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?\Z")
 _TWO_READINGS = re.compile("[\x85\u2028\u2029\ufeff]")  # line ends in YAML 1.1 (or nothing), text in 1.2
 _KEYWORDS = {"": None, "~": None, "null": None, "true": True, "false": False}
+_TAGS_OF_YAML = "tag:yaml.org,2002:"
 _EVENTS = yaml.CSafeLoader if yaml.__with_libyaml__ else yaml.SafeLoader
 _QUOTE_IT = "a text that begins with one of * & ! % @ ` needs quotes"
 
@@ -112,7 +113,7 @@ class _Composer:
             self._note(
                 position,
                 "tag",
-                f"tags such as `{event.tag}` are not read here",
+                f"tags such as `{event.tag.replace(_TAGS_OF_YAML, '!!')}` are not read here",
                 "leave it out, or quote the text",
             )
         if event.anchor is None:
@@ -232,16 +233,33 @@ def _events(source: Source) -> Iterator[yaml.Event]:
     try:
         yield from yaml.parse(source.text, Loader=_EVENTS)
     except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        position = Position(source, mark.line + 1, mark.column + 1) if mark else Position(source, 1, 1)
+        position = _place_of(error, source)
         message = "not readable as YAML: " + ": ".join(filter(None, (error.context, error.problem)))
-        raise PolicyError([position.problem("yaml_syntax", message, (), _syntax_advice(position))]) from error
+        advice = _syntax_advice(error, position)
+        raise PolicyError([position.problem("yaml_syntax", message, (), advice)]) from error
     except yaml.YAMLError as error:
         raise PolicyError([Position(source, 1, 1).problem("yaml_syntax", "not readable as YAML")]) from error
 
 
-def _syntax_advice(position: Position) -> str | None:
+def _place_of(error: yaml.MarkedYAMLError, source: Source) -> Position:
+    """Give where reading stopped, or where what is not finished began when that is the end of the file."""
+    mark = error.problem_mark or error.context_mark
+    if mark and error.context_mark and not source.line(mark.line + 1):
+        mark = error.context_mark
+    return Position(source, mark.line + 1, mark.column + 1) if mark else Position(source, 1, 1)
+
+
+def _syntax_advice(error: yaml.MarkedYAMLError, position: Position) -> str | None:
     around = position.source.line(position.line)[max(position.column - 2, 0) : position.column]
     if around.endswith("\t"):
         return "indent with blanks, not with tabs"
-    return _QUOTE_IT if re.search(r"[*&!%@`]", around) else None
+    if "mapping values are not allowed" in (error.problem or ""):
+        return "look at how the lines are indented; a text that holds `: ` needs quotes"
+    if re.search(r"[*&!%@`]", around):
+        return _QUOTE_IT
+    begun = error.context_mark
+    return f"what is not closed begins in line {begun.line + 1}" if _is_open(error) and begun else None
+
+
+def _is_open(error: yaml.MarkedYAMLError) -> bool:
+    return (error.context or "").endswith(("a flow mapping", "a flow sequence", "a quoted scalar"))

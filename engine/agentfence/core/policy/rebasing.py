@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from agentfence.core.constraints.globs import literal_pattern
 from agentfence.core.late_regex import late_regex
 from agentfence.core.policy.nodes import Items, Node, Scalar, Table, made
 
@@ -18,7 +19,13 @@ if TYPE_CHECKING:
     from agentfence.core.policy.nodes import Entry
 
 _ELSEWHERE = late_regex(r"[/\\~]|\$\{|[A-Za-z]:")  # absolute, or expanded to something absolute
+_READ_ANYWHERE = late_regex(r"[\\%]|\$\{")  # an escape, a variable
 _RELATIVE_FILE = late_regex(r"\Afile:(?!/)", re.IGNORECASE)
+
+
+def is_readable_otherwise(prefix: str) -> bool:
+    """Whether roots and resources would read a folder's name as a home folder, a variable, an escape."""
+    return _ELSEWHERE.match(prefix) is not None or _READ_ANYWHERE.search(prefix) is not None
 
 
 def rebased(document: Table, prefix: str) -> Table:
@@ -33,7 +40,11 @@ def rebased(document: Table, prefix: str) -> Table:
 
 
 def _with_rebased_files(entries: Mapping[str, Entry], prefix: str) -> dict[str, Entry]:
-    return {_RELATIVE_FILE.sub(f"\\g<0>{prefix}/", key): entry for key, entry in entries.items()}
+    folder = literal_pattern(prefix)
+    return {
+        _RELATIVE_FILE.sub(lambda scheme: f"{scheme[0]}{folder}/", key): entry
+        for key, entry in entries.items()
+    }
 
 
 def _with_rebased_roots(entries: Mapping[str, Entry], prefix: str) -> dict[str, Entry]:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from agentfence.core.errors import Problem
 
 _LONGEST_LINE = 120
+_LONGEST_MESSAGE = 2_000
 _KEPT_BEFORE = 40
 
 
@@ -32,11 +33,11 @@ def render_text(problems: Iterable[Problem]) -> str:
 
 
 def _lines(problem: Problem) -> list[str]:
-    lines = [f"{problem.place}: {visible(problem.message)}"]
+    lines = [_cut(visible(f"{problem.place}: {problem.message}"))]
     if problem.source_line.strip():
         lines += _excerpt(problem.source_line, problem.place.column - 1, problem.width)
     if problem.help:
-        lines.append(f"help: {visible(problem.help)}")
+        lines.append(_cut(f"help: {visible(problem.help)}"))
     return lines
 
 
@@ -50,6 +51,11 @@ def _excerpt(line: str, start: int, width: int) -> list[str]:
     indent = _cells(before) + bool(left)
     carets = min(max(_cells(marked), 1), max(_LONGEST_LINE - indent, 1))
     return [shown, " " * indent + "^" * carets]
+
+
+def _cut(text: str) -> str:
+    """Give a text without the most of a pattern that fills a file."""
+    return text if len(text) <= _LONGEST_MESSAGE else f"{text[:_LONGEST_MESSAGE]}…"
 
 
 def _shown(text: str) -> str:

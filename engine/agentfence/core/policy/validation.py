@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from agentfence.core.late_regex import late_regex
 from agentfence.core.policy.nodes import Entry, Items, Node, Scalar, Table, in_order
 from agentfence.core.policy.shapes import (
     AnyTable,
@@ -39,6 +40,7 @@ OWN_KEYS = "x-"
 _LONGEST_SHOWN = 60
 _YES = frozenset({"yes", "on", "true", "y"})
 _NO = frozenset({"no", "off", "false", "n"})
+_NO_BLANK = late_regex(r"[^\s:{\[]+:[^\s:/][^\s:]*\Z")
 
 
 @frozen
@@ -103,8 +105,7 @@ class _Validation:
         # A deny for a tool named `x-…` would vanish without a word.
         for key in node.entries.keys() - kept.keys():
             message = f"`{key}` is ignored, like every key that begins with `{self._own_keys}`"
-            written = f"[x]{key[1:]}" if "pattern" in shape.name.what else f"'\"{key}\"'"
-            advice = f"if it is {shape.name.what}, write `{written}`"
+            advice = _advice_for_own_key(key, shape.name)
             self.doubts.append(node.entries[key].key.problem("ignored_name", message, (*path, key), advice))
 
     def _is_own(self, key: str) -> bool:
@@ -121,8 +122,7 @@ class _Validation:
             here = (*path, key)
             known = shape.keys.get(key)
             if known is None:
-                usable = [name for name, meant in shape.keys.items() if not isinstance(meant.shape, Reserved)]
-                advice = did_you_mean(key, usable)
+                advice = _advice_for_key(key, shape)
                 self.problems.append(entry.key.problem("unknown_key", f"unknown key `{key}`", here, advice))
             elif isinstance(known.shape, Reserved):
                 message = f"`{key}` needs a newer AgentFence"
@@ -143,7 +143,7 @@ class _Validation:
 
     def _list(self, node: Node, shape: ListOf, path: Path) -> Node:
         if not isinstance(node, Items):
-            return self._unexpected(node, shape, path, _advice_for_list(node, shape))
+            return self._unexpected(node, shape, path)
         if len(node.items) < shape.least:
             message = "expected at least one entry, got an empty list"
             self._note(node, "empty", message, path, "fill it, or leave the key out")
@@ -152,7 +152,7 @@ class _Validation:
 
     def _scalar(self, node: Node, shape: Shape, path: Path) -> Node:
         if not isinstance(node, Scalar) or not _is_of_type(node.value, shape):
-            return self._unexpected(node, shape, path, _advice_for_type(node, shape))
+            return self._unexpected(node, shape, path)
         match shape, node.value:
             case Choice(words), value if value not in words:
                 return self._unexpected(node, shape, path, _close_to(node.text, words))
@@ -173,11 +173,21 @@ class _Validation:
         got = described(node)
         if code == "wrong_type" and isinstance(node, Scalar) and node.is_quoted:
             got = f"the text {got}"  # or else `"true"` would be told to be what was expected
-        self._note(node, code, f"expected {shape.what}, got {got}", path, advice)
+        self._note(node, code, f"expected {shape.what}, got {got}", path, advice or _advice_for(node, shape))
         return node
 
     def _note(self, node: Node, code: str, message: str, path: Path, advice: str | None = None) -> None:
         self.problems.append(node.position.problem(code, message, path, advice))
+
+
+def _advice_for_own_key(key: str, name: Text) -> str:
+    if "pattern" in name.what:
+        return f"if it is {name.what}, write `[x]{key[1:]}`"
+    if name.what == "a field":
+        return f"if it is a field, write `'\"{key}\"'`"
+    if name.what == "a method's name":
+        return "if it is a method, `defaults.methods` decides on it"
+    return f"if it is {name.what}, choose another"
 
 
 def _has_type(node: Node, shape: Shape) -> bool:
@@ -211,20 +221,65 @@ def _wrong_text(text: str, shape: Text) -> str | None:
     return f"expected {shape.what} without `{held}`, got `{_cut(text)}`" if held else None
 
 
-def _advice_for_list(node: Node, shape: ListOf) -> str | None:
-    is_item = isinstance(node, Scalar) and _has_type(node, shape.item)
-    return "write it as a list, between `[` and `]`" if is_item else None
+def _advice_for_key(key: str, shape: Keys) -> str:
+    """Give where an unknown key belongs, what it may be meant for, or else what is known there."""
+    usable = {
+        name: meant.shape for name, meant in shape.keys.items() if not isinstance(meant.shape, Reserved)
+    }
+    holder = next((name for name, inner in usable.items() if key in _keys_of(inner)), None)
+    return f"it belongs under `{holder}`" if holder else did_you_mean(key, usable)
 
 
-def _advice_for_type(node: Node, shape: Shape) -> str | None:
-    if not isinstance(node, Scalar):
-        return None
+def _advice_for(node: Node, shape: Shape) -> str | None:
+    """Give what to do about a value that is of another kind than it should be."""
+    match shape, node:
+        case Keys() | Names(), Scalar(value=str()) if _NO_BLANK.match(node.text):
+            return f"write a blank behind the colon: `{node.text.replace(':', ': ', 1)}`"
+        case Names(), _:
+            return f"write an entry for each, as `NAME: {_example_of(shape.value)}`"
+        case ListOf(item=item), _ if _has_type(node, item):
+            return "write it as a list, between `[` and `]`"
+        case ((Flag() | Text() | Choice()), Scalar()):
+            return _advice_for_type(node, shape)
+        case Either(), Scalar(value=None):
+            return None
+        case _:
+            keys = _keys_of(shape)
+            return f"known here: {', '.join(keys)}" if keys else None
+
+
+def _keys_of(shape: Shape) -> tuple[str, ...]:
+    """Give the keys of a mapping, or of the mapping that may stand there."""
+    match shape:
+        case Keys(keys):
+            return tuple(name for name, meant in keys.items() if not isinstance(meant.shape, Reserved))
+        case Either(shapes):
+            return next(filter(None, map(_keys_of, shapes)), ())
+        case _:
+            return ()
+
+
+def _example_of(shape: Shape) -> str:
+    match shape:
+        case Choice(words):
+            return words[0]
+        case Either(shapes):
+            return _example_of(shapes[0])
+        case ListOf():
+            return "[…]"
+        case _:
+            return "{…}"
+
+
+def _advice_for_type(node: Scalar, shape: Shape) -> str | None:
     match shape:
         case Flag() if node.text.lower() in _YES:
             return "write `true`"
         case Flag() if node.text.lower() in _NO:
             return "write `false`"
-        case Text() | Choice() if node.value is not None:
+        case Text() if node.value is not None:
+            return f'write `"{node.text}"`'
+        case Choice(words) if node.text in words:
             return f'write `"{node.text}"`'
         case _:
             return None

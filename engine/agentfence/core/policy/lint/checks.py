@@ -16,9 +16,17 @@ from agentfence.core.policy.lint.matching import (
     hidden_subjects,
     literal_braces,
     misspelt_methods,
+    misspelt_servers_of_tests,
     unmatched_tools,
 )
-from agentfence.core.policy.lint.narrowness import narrow_values
+from agentfence.core.policy.lint.narrowness import named_servers_alone, narrow_values
+from agentfence.core.policy.lint.notation import (
+    foreign_tool_names,
+    groups_as_tools,
+    regular_expressions,
+    texts_like_values,
+)
+from agentfence.core.policy.lint.overtaking import overtaken_denials
 from agentfence.core.policy.lint.probing import unmatched_values
 from agentfence.core.policy.lint.rules import (
     bare_allows,
@@ -27,6 +35,7 @@ from agentfence.core.policy.lint.rules import (
     hidden_patterns,
     open_methods,
     unredacted_arguments,
+    without_effect,
 )
 from agentfence.core.policy.nodes import in_order
 
@@ -52,24 +61,33 @@ CODES = MappingProxyType(
         "unredacted_arguments": "arguments are written to the audit log as they are",
         "broad_pattern": "a pattern or expression is broader than it looks",
         "narrow_pattern": "a pattern denies less than it looks",
+        "without_effect": "what a rule or a section says counts for nothing",
         "open_methods": "tools are denied by default, and all other messages are allowed",
     }
 )
 _CHECKS = (
     hidden_patterns,
+    overtaken_denials,
     groups_without_rule,
     bare_allows,
     expiries,
     open_methods,
     unredacted_arguments,
+    without_effect,
     unmatched_tools,
+    foreign_tool_names,
+    groups_as_tools,
+    regular_expressions,
+    texts_like_values,
     literal_braces,
     misspelt_methods,
+    misspelt_servers_of_tests,
     hidden_subjects,
     unmatched_values,
     broad_tool_patterns,
     broad_values,
     narrow_values,
+    named_servers_alone,
     uncovered_arguments,
     unknown_arguments,
     unknown_tools,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from agentfence.core.policy.building import text_of
 from agentfence.core.policy.globs_covering import covers
 from agentfence.core.policy.globs_overlap import may_overlap
 from agentfence.core.policy.lint.basis import texts_at
@@ -28,7 +29,7 @@ def unmatched_tools(basis: Basis) -> Iterator[Problem]:
     if basis.is_original:
         return
     servers = [server.name for server in basis.policy.servers]
-    for pattern in _tool_patterns(basis):
+    for pattern in tool_patterns(basis):
         if "/" not in pattern.text or any(may_overlap(pattern.text, f"{name}/*") for name in servers):
             continue
         if servers:
@@ -42,7 +43,7 @@ def unmatched_tools(basis: Basis) -> Iterator[Problem]:
 
 def literal_braces(basis: Basis) -> Iterator[Problem]:
     """Find `{a,b}` in patterns, which is no choice here."""
-    patterns = [*_tool_patterns(basis)]
+    patterns = [*tool_patterns(basis)]
     for block in basis.blocks():
         if block.kind in ("paths", "urls"):
             patterns += [
@@ -69,6 +70,19 @@ def misspelt_methods(basis: Basis) -> Iterator[Problem]:
             message = f"MCP has no method `{method}`, so the entry decides nothing"
             advice = f"did you mean `{close[0]}`?"
             yield entry.key.problem("unmatched_pattern", message, ("methods", method), advice)
+
+
+def misspelt_servers_of_tests(basis: Basis) -> Iterator[Problem]:
+    """Find tests on a server that the policy does not name: rules for `server/tool` are then not tested."""
+    servers = [server.name for server in basis.policy.servers]
+    tests = [(test, ("tests", index)) for index, test in enumerate(basis.table.items("tests"))]
+    for test, path in tests if servers else ():
+        for one in (test, *(test.items("steps") if isinstance(test, Table) else ())):
+            node = one.get("server") if isinstance(one, Table) else None
+            if node is not None and text_of(node) not in servers:
+                message = f"the policy names no server `{text_of(node)}`"
+                advice = did_you_mean(text_of(node), servers)
+                yield node.position.problem("unmatched_pattern", message, (*path, "server"), advice)
 
 
 def hidden_subjects(basis: Basis) -> Iterator[Problem]:
@@ -99,8 +113,9 @@ def _hides_resource(earlier: PatternRule, later: PatternRule) -> bool:
     return bool(uris) and all(map(earlier.matches.matches, uris))
 
 
-def _tool_patterns(basis: Basis) -> Iterator[ToolPattern]:
-    for rule, entry in basis.rules():
+def tool_patterns(basis: Basis, *, with_rules: bool = True) -> Iterator[ToolPattern]:
+    """Give what stands for tools: in rules and their groups, `forbid` and `taint`."""
+    for rule, entry in basis.rules() if with_rules else ():
         yield from basis.patterns_of(rule, entry)
     for index, node in enumerate(basis.table.items("forbid")):
         if isinstance(node, Table):

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 _ANYTIME = Circumstances()
 _FIELD = {"paths": "path", "urls": "url", "command": "command"}
 _WILDCARD = re.compile(r"[*?\[]")
+_WINDOWS_ROOT = re.compile(r"[A-Za-z]:|\\\\")
+_WINDOWS_SEPARATOR = re.compile(r"\\(?![\[\]])")
 _MISPLACED_ANCHOR = re.compile(r"(?<!\\)\$[\w(]|\w\^")
 
 
@@ -38,7 +40,9 @@ def unmatched_values(basis: Basis) -> Iterator[Problem]:
     for block in basis.blocks():
         match block.kind:
             case "paths":
-                yield from _in_lists(block, samples)
+                roots = texts_at(block.node, "roots", block.path)
+                on_windows = any(_WINDOWS_ROOT.match(root.text) for root in roots)
+                yield from _in_lists(block, _windows_samples if on_windows else samples)
             case "urls":
                 yield from _in_lists(block, url_samples)
             case "command":
@@ -61,6 +65,11 @@ def _in_lists(block: Block, samples_of: Samples) -> Iterator[Problem]:
         if failures and not any(failure and failure.code == "path_denied" for failure in failures):
             why = "no path that may come fits: patterns begin below a root, and those with `/` are absolute"
             yield _unmatched(pattern, why)
+
+
+def _windows_samples(pattern: str) -> list[str]:
+    """Give texts that a pattern below Windows roots fits: there a backslash parts folders."""
+    return samples(_WINDOWS_SEPARATOR.sub("/", pattern))
 
 
 def _samples_of(pattern: str, samples_of: Samples) -> list[str]:

@@ -9,12 +9,15 @@ from agentfence.core.constraints.globs import compile_glob
 from agentfence.core.constraints.original_globs import original_spellings
 from agentfence.core.policy.globs_covering import covers, samples
 from agentfence.core.policy.model import Verdict
+from agentfence.core.policy.nodes import Table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from agentfence.core.errors import Problem
     from agentfence.core.policy.lint.basis import Basis, ToolPattern
+    from agentfence.core.policy.model import Rule
+    from agentfence.core.policy.nodes import Path, Position
 
     type _Samples = list[tuple[str, list[str]]]
     """Spellings of a pattern, each with texts that fit it."""
@@ -168,3 +171,37 @@ def unredacted_arguments(basis: Basis) -> Iterator[Problem]:
     message = "arguments are written to the audit log, and nothing is struck out of them"
     advice = f"leave `{key}: false` out, or `include_redacted_arguments`"
     yield entry.key.problem("unredacted_arguments", message, ("redaction", key), advice)
+
+
+def without_effect(basis: Basis) -> Iterator[Problem]:
+    """Find what counts for nothing, as something else is missing, or has settled it."""
+    if basis.is_original:  # there constraints of a rule that denies give its reason
+        return
+    for rule, entry in basis.rules():
+        if isinstance(entry.value, Table):
+            for key, why, advice in _idle_keys(rule):
+                if key in entry.value.entries:
+                    position = entry.value.entries[key].key
+                    yield _idle(position, key, why, ("tools", rule.name, key), advice)
+    taint = basis.table.entries.get("taint")
+    if taint is not None and "enabled" not in basis.table.table("taint").entries:
+        yield _idle(taint.key, "taint", "it is not enabled", ("taint",), "write `enabled: true` into it")
+
+
+def _idle_keys(rule: Rule) -> Iterator[tuple[str, str, str]]:
+    is_denied = rule.decision is Verdict.DENY
+    if is_denied:
+        why = "a rule that denies does so whatever the arguments are"
+        yield (
+            "constraints",
+            why,
+            "write `decision: allow` to deny what they do not let pass, or leave them out",
+        )
+    if not rule.constraints:
+        yield "otherwise", "the rule has no list that could fail to cover a call", "leave it out"
+    if is_denied or (rule.decision is Verdict.ALLOW and rule.otherwise is None):
+        yield "remember", "nobody is asked by this rule", "leave it out, or write `decision: ask`"
+
+
+def _idle(position: Position, key: str, why: str, path: Path, advice: str) -> Problem:
+    return position.problem("without_effect", f"`{key}` has no effect: {why}", path, advice)
