@@ -46,6 +46,7 @@ class Prompt:
 
     client: str
     server: str | None
+    """The policy's name for it, which holds no `/`, else its origin."""
     method: str
     tool: str | None
     arguments: str
@@ -60,17 +61,18 @@ class Prompt:
 
     @property
     def subject(self) -> str:
-        """What is asked about, in one word: the tool with its server, else the method."""
+        """What is asked about, in one word: the tool with its server's name, else the method."""
         name = self.tool or self.method
-        return f"{self.server}/{name}" if self.server else name
+        return f"{self.server}/{name}" if self.server and "/" not in self.server else name
 
 
 def prompt_for(question: Question) -> Prompt:
     """Give `question` as it may be shown."""
+    server = question.server or question.origin
     arguments = "\n".join(json_lines(question.arguments, MAX_TEXT))
     return Prompt(
         client=_field(question.client),
-        server=None if question.server is None else _field(question.server),
+        server=_field(server) if server else None,
         method=_field(question.method),
         tool=None if question.tool is None else _field(question.tool),
         arguments=arguments[:MAX_ARGUMENTS],

@@ -29,6 +29,7 @@ def question_about(member: Judged, conversation: Conversation, events: Events) -
         call_id=member.call_id,
         client=session.client,
         server=conversation.server,
+        origin=conversation.origin,
         method=events.name(message.method),
         tool=None if tool is None else events.name(tool),
         arguments=events.arguments(message),
