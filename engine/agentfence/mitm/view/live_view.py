@@ -103,7 +103,7 @@ class LiveView:
             _log.log(ALERT, "none of these flows waits for a person")
             return
         for held in chosen:
-            problem = approver.answer(held.opened.question.call_id, reply, _BY_COMMAND)
+            problem = approver.answer(held.opened.id, reply, _BY_COMMAND)
             if problem is not None:
                 _log.log(ALERT, "%s: %s", held.opened.question.call_id, problem)
 
