@@ -16,6 +16,7 @@ import pytest
 from approval.questions import Asker, ask_about
 
 from agentfence.approval import tty as tty_module
+from agentfence.approval.prompt import READING_SECONDS
 from agentfence.approval.terminal import Terminal
 from agentfence.approval.tty import TtyApprover
 from agentfence.approval.waiting import MAX_WAITING
@@ -53,7 +54,7 @@ class Person:
     def wait_for_question(self) -> str:
         """All that was shown, once a question stands there and what was typed before it is discarded."""
         seen = self.wait_for("denies) ")
-        time.sleep(0.15)
+        time.sleep(READING_SECONDS + 0.15)
         return seen
 
     def read(self, seconds: float) -> None:
@@ -142,6 +143,22 @@ def test_one_question_at_a_time(desk: Desk) -> None:
     assert asker.next()[0] == "call-2"
 
 
+def test_what_is_typed_before_it_can_be_read_answers_nothing(desk: Desk) -> None:
+    approver, asker = desk.approver(), Asker()
+    ask(approver, asker, 1)
+    ask(approver, asker, 2)
+    desk.person.wait_for_question()
+    desk.person.type("y\n")
+    assert asker.next()[0] == "call-1"
+    desk.person.wait_for("denies) ")
+    desk.person.type("y\n")  # as an impatient person types it twice
+    desk.person.wait_for("please type y or n")
+
+    assert asker.has_none
+    desk.person.type("n\n")
+    assert asker.next()[1].outcome == "denied"
+
+
 def test_what_is_typed_ahead_answers_nothing(desk: Desk) -> None:
     approver, asker = desk.approver(), Asker()
     desk.person.type("y\ny\ny\n")
@@ -208,7 +225,7 @@ def test_question_is_withdrawn_before_its_turn(desk: Desk) -> None:
 
 
 def test_time_begins_when_the_question_is_shown(desk: Desk) -> None:
-    approver, asker = desk.approver(timeout=1.0), Asker()
+    approver, asker = desk.approver(timeout=2.0), Asker()
     ask(approver, asker, 1)
     ask(approver, asker, 2)
     desk.person.wait_for_question()

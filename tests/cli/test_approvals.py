@@ -14,8 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from approval.questions import Asker, ask_about
+from rich.cells import cell_len
 
 from agentfence.approval.attending import Fences
+from agentfence.approval.prompt import READING_SECONDS
 from agentfence.approval.queue import QueueApprover
 from agentfence.approval.queue_folder import make_folder
 from agentfence.cli.approvals import client_name
@@ -172,8 +174,8 @@ class Dialogue:
         os.close(device)
         self._seen = ""
 
-    def type(self, text: str) -> None:
-        time.sleep(0.2)
+    def type(self, text: str, after: float = READING_SECONDS + 0.1) -> None:
+        time.sleep(after)  # a person reads first
         os.write(self._person, text.encode())
 
     def wait_for(self, text: str) -> str:
@@ -224,7 +226,7 @@ def test_person_answers_two_fences(dialogue: Dialogue, fences: tuple[QueueApprov
     put(fences[1], asker, 2, remember="tool")
     dialogue.wait_for("s = yes")
     dialogue.type("maybe\n")
-    dialogue.wait_for("please type y or n")
+    dialogue.wait_for("please type y, n or s")
     dialogue.type("s\n")
 
     assert asker.next()[1].remember
@@ -250,6 +252,39 @@ def test_one_question_at_a_time_with_a_list_of_what_waits(
 
     assert "WHO" in listed
     assert {asker.next()[0], asker.next()[0]} == {"call-2", "call-3"}
+
+
+def test_answer_that_is_typed_before_a_question_can_be_read_counts_for_nothing(
+    dialogue: Dialogue, fences: tuple[QueueApprover, QueueApprover]
+) -> None:
+    asker = Asker()
+    put(fences[0], asker, 1)
+    dialogue.wait_for("denies) ")
+    put(fences[1], asker, 2)
+    dialogue.type("y\n")
+    dialogue.wait_for("denies) ")
+    dialogue.type("y\n", after=0)  # as an impatient person types it twice
+    dialogue.wait_for("please type y or n")
+
+    assert asker.next()[0] == "call-1"
+    assert asker.has_none
+    dialogue.type("n\n")
+    assert asker.next()[1].outcome == "denied"
+
+
+def test_long_names_begin_no_line(dialogue: Dialogue, fences: tuple[QueueApprover, QueueApprover]) -> None:
+    asker = Asker()
+    put(fences[0], asker, 1)
+    dialogue.wait_for("denies) ")
+    name = "x" + " " * 99 + "  tool         read_file" + " " * 300 + "approve?"
+    put(fences[0], asker, 2, tool=name, client=f"user:{name}")
+    put(fences[1], asker, 3, tool="東" * 90)
+    dialogue.type("n\n")
+    lines = dialogue.wait_for("denies) ").splitlines()
+
+    assert max(map(cell_len, lines)) < 100
+    assert [line for line in lines if "read_file" in line and not line.startswith(" " * 15)] == []
+    assert [line for line in lines if line.strip().startswith("approve?")] == lines[-1:]
 
 
 def test_question_ends_while_it_stands_there(

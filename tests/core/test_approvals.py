@@ -26,7 +26,9 @@ def member(decision: Decision = ASK, tool: str = "send", meta: Any = None, **arg
     return Judged("call-1", Request(1, "tools/call", params), decision, 1)
 
 
-def pending(*members: Judged, session: Session | None = None, server: str | None = None, origin: str = "") -> Pending:
+def pending(
+    *members: Judged, session: Session | None = None, server: str | None = None, origin: str = ""
+) -> Pending:
     session = session or Session("agent", is_identified=True)
     conversation = Conversation(session, Transport.STDIO, server)
     conversation.origin = origin

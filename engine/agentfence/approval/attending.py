@@ -38,6 +38,8 @@ _ANSWER_SECONDS: Final = 5.0
 """How long a fence may take to answer before it counts as gone."""
 _LOOK_SECONDS: Final = 0.5
 """Between looks for fences that have started."""
+NO_FENCE: Final = "no fence asks under such an id; `agentfence approvals --list` says what waits"
+NO_ANSWER: Final = "its fence said nothing in time, so it may be yet; the audit log will tell"
 
 
 @slotted
@@ -153,13 +155,15 @@ class Fences:
     def say(self, id_: str, reply: Reply) -> str | None:
         """Answer a question; give what is wrong with it, None when it counts."""
         if not self._send_about(id_, Say(id_, reply)):
-            return "there is no such fence"
+            return NO_FENCE
         end = time.monotonic() + _ANSWER_SECONDS
         while time.monotonic() < end and self._fence_of(id_) is not None:
             for message in self.receive(end - time.monotonic())[0]:
                 if isinstance(message, Heard) and message.id == id_:
                     return message.problem
-        return "the fence has gone"
+        if self._fence_of(id_) is not None:
+            return NO_ANSWER
+        return "its fence has gone"
 
     def close(self) -> None:
         """End all connections."""

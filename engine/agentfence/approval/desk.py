@@ -13,7 +13,6 @@ import time
 from typing import TYPE_CHECKING, Final
 
 from agentfence.approval.attendant import Attendant
-from agentfence.approval.prompt import prompt_for
 from agentfence.approval.queue import ADVICE
 from agentfence.approval.queue_folder import peer_of
 from agentfence.approval.queue_messages import (
@@ -158,4 +157,4 @@ class Desk:
                     attendant.tell(message)
 
     def _asked(self, opened: Open) -> Asked:
-        return Asked(opened.id, self._waiting.waited_ms(opened), prompt_for(opened.question))
+        return Asked(opened.id, self._waiting.waited_ms(opened), opened.prompt)

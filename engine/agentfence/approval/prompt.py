@@ -19,15 +19,20 @@ from agentfence.core.visible import visible
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from agentfence.core.constraints.interface import Json
     from agentfence.core.effects import Question
 
 MAX_TEXT = 2_000
 """Characters of one argument's text that are shown."""
 MAX_ARGUMENTS = 8_000
 """Characters of all arguments together that are shown."""
+_TEXTS = (MAX_TEXT, 500, 100, 40)
+"""How much of each text is shown, the most that fits: no text pushes another argument out of sight."""
 _MAX_FIELD = 1_000
-_NARROWEST = 40
+_NARROWEST = 20
 _LABEL = 11
+READING_SECONDS = 0.5
+"""What is typed so soon after a question is shown was not typed by somebody who has read it."""
 HOLDS_FOR = {"call": "exactly this call", "tool": "every call of this tool that asks for the same reason"}
 """What an approval for the session covers, by `remember`."""
 
@@ -69,7 +74,7 @@ class Prompt:
 def prompt_for(question: Question) -> Prompt:
     """Give `question` as it may be shown."""
     server = question.server or question.origin
-    arguments = "\n".join(json_lines(question.arguments, MAX_TEXT))
+    arguments = _shown(question.arguments)
     return Prompt(
         client=_field(question.client),
         server=_field(server) if server else None,
@@ -82,6 +87,20 @@ def prompt_for(question: Question) -> Prompt:
         message=None if question.message is None else _field(question.message),
         remember=question.remember,
     )
+
+
+def _shown(arguments: Json) -> str:
+    """Give the arguments as JSON, with texts cut until all fits; more than fits where that does not help."""
+    for longest in _TEXTS[:-1]:
+        lines, size = list[str](), 0
+        for line in json_lines(arguments, longest):
+            lines.append(line)
+            size += len(line) + 1
+            if size > MAX_ARGUMENTS + 1:
+                break
+        else:
+            return "\n".join(lines)
+    return "\n".join(json_lines(arguments, _TEXTS[-1]))
 
 
 def render(prompt: Prompt, width: int, name: str = "") -> str:
@@ -108,6 +127,11 @@ def choices(prompt: Prompt, timeout: float) -> str:
     return f"approve? y = yes, n = no{session} (no answer in {timeout:g} s denies) "
 
 
+def once_more(prompt: Prompt) -> str:
+    """Give what is said to anything else that is typed."""
+    return f"please type {'y, n or s' if prompt.remember else 'y or n'}: "
+
+
 def read_reply(text: str, prompt: Prompt) -> Reply | None:
     """Give what a person meant by a line; None when it cannot be told. An empty line denies."""
     match text.strip().lower():
@@ -131,6 +155,11 @@ def _labelled(label: str, text: str | None, columns: int) -> Iterator[str]:
         return
     for position, piece in enumerate(_wrapped(text, columns - _LABEL - 4)):
         yield f"  {label if position == 0 else '':<{_LABEL}}  {piece}"
+
+
+def cut(text: str, columns: int) -> str:
+    """Give `text` in at most so many columns; `…` stands for the rest."""
+    return text if len(_wrapped(text, columns)) == 1 else f"{_wrapped(text, columns - 1)[0]}…"
 
 
 def _wrapped(text: str, columns: int) -> list[str]:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from agentfence.approval.interface import Answered
-    from agentfence.approval.prompt import Reply
+    from agentfence.approval.prompt import Prompt, Reply
     from agentfence.core.effects import Question
 
     type Settle = Callable[..., bool]
@@ -40,6 +40,16 @@ class Open:
     deadline: float
     """When it counts as unanswered; `shown` moves it."""
     is_shown: bool = False
+    _prompt: Prompt | None = None
+
+    @property
+    def prompt(self) -> Prompt:
+        """The question as a person sees it, made once: arguments may be large, and views look often."""
+        if self._prompt is None:
+            from agentfence.approval.prompt import prompt_for  # most fences are never attended
+
+            self._prompt = prompt_for(self.question)
+        return self._prompt
 
 
 class Waiting:
@@ -163,7 +173,7 @@ def carry_reply(opened: Open | None, reply: Reply, by: str, settle: Settle) -> s
         return "it is answered already, or there never was such a question"
     remember = reply is Reply.APPROVE_FOR_SESSION
     if remember and opened.question.remember is None:
-        return "the policy does not let an approval hold for the session here"
+        return "the policy does not let an approval hold for the session, or not for a mere address"
     outcome = "denied" if reply is Reply.DENY else "approved"
     if not settle(opened.question.call_id, outcome, only=opened, by=by, remember=remember):
         return "it was answered a moment ago"

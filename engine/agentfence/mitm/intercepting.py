@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Final
 from mitmproxy import ctx, hooks
 from mitmproxy.flow import Error
 
-from agentfence.approval.prompt import prompt_for
 from agentfence.approval.waiting import Waiting, carry_reply
 from agentfence.core.values import frozen
 
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
     from mitmproxy import http
 
     from agentfence.approval.interface import Answered, Approver
-    from agentfence.approval.prompt import Reply
+    from agentfence.approval.prompt import Prompt, Reply
     from agentfence.approval.waiting import Open
     from agentfence.core.effects import Approval, Question
 
@@ -59,12 +58,11 @@ class InterceptApprover:
 
     def ask(self, question: Question, answered: Answered) -> None:
         """Hold the flow, from mitmproxy's event loop."""
-        call_id, ours = question.call_id, _asks(question, self._waiting.timeout)
-        flow = self._flows[call_id]
-        former = flow.comment
+        call_id, flow = question.call_id, self._flows[question.call_id]
+        former, ours = flow.comment, ""
 
         def let_go(approval: Approval) -> None:
-            del self._flows[call_id]
+            self._flows.pop(call_id, None)
             if flow.comment == ours:  # else somebody wrote there meanwhile
                 flow.comment = former
             flow.resume()
@@ -73,7 +71,7 @@ class InterceptApprover:
         opened = self._waiting.add(question, let_go)
         if opened is None:
             return
-        flow.comment = ours
+        flow.comment = ours = _asks(opened.prompt, self._waiting.timeout)
         flow.intercept()
         # At once, as it takes a flow for resumed that is not held when it begins.
         loop = asyncio.get_running_loop()
@@ -103,6 +101,7 @@ class InterceptApprover:
     def withdraw(self, call_id: str) -> None:
         """Let go of the flow of a question."""
         self._waiting.settle(call_id, "cancelled")
+        self._flows.pop(call_id, None)
 
     def close(self) -> None:
         """Let go of all flows."""
@@ -149,11 +148,15 @@ async def ask_about(flow: http.HTTPFlow, question: Question, approver: Approver)
 
     if isinstance(approver, InterceptApprover):
         approver.carry(question.call_id, flow)
-    approver.ask(question, answered)
-    while not answer.done():
-        if has_left(flow) or (is_killed(flow) and approver.name != InterceptApprover.name):
-            approver.withdraw(question.call_id)
-        await asyncio.wait([answer], timeout=POLL_SECONDS)
+    try:
+        approver.ask(question, answered)
+        while not answer.done():
+            if has_left(flow) or (is_killed(flow) and approver.name != InterceptApprover.name):
+                approver.withdraw(question.call_id)
+            await asyncio.wait([answer], timeout=POLL_SECONDS)
+    except BaseException:  # nobody waits for the answer any more
+        approver.withdraw(question.call_id)
+        raise
     if is_killed(flow):  # the answer is ours to give: a killed flow would get none
         flow.error = None
         flow.live = True
@@ -174,9 +177,8 @@ def has_left(flow: http.HTTPFlow) -> bool:
     return flow.is_replay is None and flow.client_conn.timestamp_end is not None
 
 
-def _asks(question: Question, timeout: float) -> str:
+def _asks(prompt: Prompt, timeout: float) -> str:
     """Give what stands beside a held flow, in one line."""
-    prompt = prompt_for(question)
     own_words = f" ({prompt.message})" if prompt.message else ""
     return (
         f"✋ ask {prompt.subject} for {prompt.client}: resume approves, kill denies, "

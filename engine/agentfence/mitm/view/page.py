@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from mitmproxy.tools.web.app import RequestHandler
 
-from agentfence.approval.prompt import HOLDS_FOR, Prompt, Reply, prompt_for
+from agentfence.approval.prompt import HOLDS_FOR, Prompt, Reply
 from agentfence.core.values import frozen
 from agentfence.core.visible import visible
 from agentfence.mitm.intercepting import InterceptApprover
@@ -147,7 +147,7 @@ def _waiting(surface: Surface) -> list[_Waiting]:
     shown = []
     for held in held_by(surface):
         question = held.opened.question
-        prompt = prompt_for(question)
+        prompt = held.opened.prompt
         holds_for = HOLDS_FOR[prompt.remember] if prompt.remember else None
         waited, left = held.waited_ms // 1000, round(held.left)
         shown.append(
