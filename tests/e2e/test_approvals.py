@@ -695,6 +695,54 @@ def test_replay_is_asked_about_again(web: tuple[Web, Proxy], upstream: Recording
     assert executed(upstream) == ["write_file"]
 
 
+@contextlib.contextmanager
+def start_slow_server() -> Iterator[tuple[str, Callable[[], bytes]]]:
+    """An origin that takes no connection until it is asked what it has received."""
+    with socket.create_server(("127.0.0.1", 0), backlog=0) as listener:
+        address = listener.getsockname()
+        before = [socket.socket() for _ in "12"]  # which fill its queue
+        for connection in before:
+            connection.setblocking(False)
+            connection.connect_ex(address)
+
+        def receive_all() -> bytes:
+            for connection in before:
+                connection.close()
+            received = b""
+            listener.settimeout(3)
+            with contextlib.suppress(TimeoutError):
+                while not received:
+                    connection, _ = listener.accept()
+                    with connection:
+                        connection.settimeout(1)
+                        received = connection.recv(65_536)
+            return received
+
+        yield f"http://127.0.0.1:{address[1]}", receive_all
+
+
+@pytest.mark.parametrize("way", ["edit", "kill"])
+def test_approved_call_that_is_changed_before_it_is_sent_is_not_sent(way: str, tmp_path: Path) -> None:
+    with start_slow_server() as (server, received):
+        settings = ["web_password=pw", f"web_port={(port := free_port())}", "web_open_browser=false"]
+        with start_proxy(
+            tmp_path, upstream=server, program="mitmweb", settings=settings, policy=POLICY
+        ) as proxy:
+            view, asking = Web(port), Asking(proxy)
+            flow = view.held()["id"]
+            view.send("POST", f"/flows/{flow}/resume")
+            until(lambda: len(proxy.events) == 1)
+            if way == "kill":
+                view.send("POST", f"/flows/{flow}/kill")
+            else:
+                edited = call_body("delete_file", 1).decode()
+                view.send("PUT", f"/flows/{flow}", {"request": {"content": edited}})
+
+            assert received() == b""
+            error = body_of(asking.answer())["error"]
+            assert (error["code"], "before it was sent" in error["message"]) == (-32002, way == "kill")
+
+
 def test_replay_that_is_reverted_is_not_approved(web: tuple[Web, Proxy], upstream: RecordingUpstream) -> None:
     view, proxy = web
     asking = Asking(proxy)
