@@ -6,6 +6,7 @@ import json
 import os
 import pty
 import select
+import signal
 import subprocess
 import sys
 import termios
@@ -161,16 +162,28 @@ def test_lines_of_json_follow_what_happens() -> None:
     assert asker.next()[1].outcome == "timeout"
 
 
+SHELL = """
+import subprocess, sys
+child = subprocess.Popen(sys.argv[1:], stdout=0, stderr=0, process_group=0)
+print(child.pid, flush=True)
+status = child.wait()
+sys.exit(status if status >= 0 else 128 - status)
+"""
+
+
 class Dialogue:
     """`agentfence approvals` in a terminal, and the person there."""
 
     def __init__(self) -> None:
         self._person, device = pty.openpty()
         termios.tcsetwinsize(device, (40, 100))
-        command = [sys.executable, "-m", "agentfence", "approvals"]
+        # Below another process of its session, as below a shell: else nothing can stop it.
+        command = [sys.executable, "-c", SHELL, sys.executable, "-m", "agentfence", "approvals"]
         self.process = subprocess.Popen(
-            command, stdin=device, stdout=device, stderr=device, start_new_session=True
+            command, stdin=device, stdout=subprocess.PIPE, text=True, start_new_session=True
         )
+        assert self.process.stdout is not None
+        self._pid = int(self.process.stdout.readline())
         os.close(device)
         self._seen = ""
 
@@ -187,9 +200,13 @@ class Dialogue:
         seen, self._seen = self._seen, ""
         return seen
 
+    def send_signal(self, number: int) -> None:
+        os.kill(self._pid, number)
+
     def close(self) -> None:
-        self.process.kill()
-        self.process.wait()
+        if self.process.poll() is None:
+            self.send_signal(signal.SIGKILL)
+        self.process.communicate()
         os.close(self._person)
 
 
@@ -284,7 +301,28 @@ def test_long_names_begin_no_line(dialogue: Dialogue, fences: tuple[QueueApprove
 
     assert max(map(cell_len, lines)) < 100
     assert [line for line in lines if "read_file" in line and not line.startswith(" " * 15)] == []
-    assert [line for line in lines if line.strip().startswith("approve?")] == lines[-1:]
+    assert [line for line in lines if "approve?" in line and not line.startswith(" " * 15)] == lines[-1:]
+
+
+def test_nobody_is_there_while_the_dialogue_is_stopped(
+    dialogue: Dialogue, fences: tuple[QueueApprover, QueueApprover]
+) -> None:
+    asker = Asker()
+    put(fences[0], asker, 1)
+    dialogue.wait_for("denies) ")
+    dialogue.send_signal(signal.SIGTSTP)  # as ^Z does
+    dialogue.wait_for("nobody is there")
+    assert asker.next()[1].outcome == "no_approver"
+    wait_until(lambda: not fences[1].is_attended)
+    put(fences[1], asker, 2)
+    assert asker.next()[1].outcome == "no_approver"
+
+    dialogue.send_signal(signal.SIGCONT)
+    wait_until(lambda: all(fence.is_attended for fence in fences))
+    put(fences[1], asker, 3)
+    dialogue.wait_for("denies) ")
+    dialogue.type("y\n")
+    assert asker.next()[1].outcome == "approved"
 
 
 def test_question_ends_while_it_stands_there(
@@ -317,7 +355,7 @@ def test_person_leaves(dialogue: Dialogue, fences: tuple[QueueApprover, QueueApp
 
 
 def test_person_interrupts(dialogue: Dialogue, fences: tuple[QueueApprover, QueueApprover]) -> None:
-    dialogue.process.send_signal(2)
+    dialogue.send_signal(2)
 
     assert dialogue.process.wait(10) == 130
 

@@ -9,9 +9,11 @@ import io
 import json
 import os
 import shutil
+import signal
 import sys
 import time
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from agentfence.approval.attending import Fences
@@ -33,7 +35,14 @@ _SETTLING_SECONDS: Final = 1.0
 _REFUSED: Final = 1
 _WIDE: Final = 200
 """Columns of a table that is printed elsewhere than on a terminal."""
-_NARROWEST_NAME: Final = 8
+_NARROWEST_NAME: Final = 4
+_SAID: Final = MappingProxyType(
+    {
+        Reply.APPROVE: "approved",
+        Reply.APPROVE_FOR_SESSION: "approved, for the session",
+        Reply.DENY: "denied",
+    }
+)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -152,6 +161,14 @@ def client_name(client: str) -> str:
     return f"{client} ({visible(name)})"
 
 
+class _StoppedError(Exception):
+    """The person has pressed ^Z."""
+
+
+def _stop(*_: object) -> None:
+    raise _StoppedError
+
+
 class Dialogue:
     """Puts one question after the other to the person at this terminal."""
 
@@ -169,16 +186,42 @@ class Dialogue:
         """Go on until the person ends it, by ^D or ^C."""
         if isinstance(sys.stdout, io.TextIOWrapper):
             sys.stdout.reconfigure(errors="backslashreplace")
-        self._fences.look()
-        fences = "1 fence asks" if len(self._fences) == 1 else f"{len(self._fences)} fences ask"
-        self._print(f"{fences} here, and those that start later; waiting for questions, ^C ends")
+        signal.signal(signal.SIGTSTP, _stop)
+        self._begin()
         while True:
-            said, readable = self._fences.receive(1.0, self._input)
-            self._notice(said)
-            if readable and not self._read():
-                return 0
-            if self._current is None and self._fences.waiting:
-                self._show(self._fences.waiting)
+            try:
+                said, readable = self._fences.receive(1.0, self._input)
+                self._notice(said)
+                if readable and not self._read():
+                    return 0
+                if self._current is None and self._fences.waiting:
+                    self._show(self._fences.waiting)
+            except _StoppedError:
+                self._leave()
+                self._begin()
+            except KeyboardInterrupt:
+                self._print("")  # what the shell says next begins a line
+                raise
+
+    def _begin(self) -> None:
+        self._fences.look()
+        match len(self._fences):
+            case 0:
+                fences = "no fence asks here yet"
+            case 1:
+                fences = "1 fence asks here"
+            case several:
+                fences = f"{several} fences ask here"
+        self._print(f"{fences}; waiting for questions, ^C ends")
+
+    def _leave(self) -> None:
+        """Be away until the shell has this go on: what would wait for a person who is away is denied."""
+        self._fences.close()
+        self._current = None
+        self._print("\nnobody is there while this is stopped")
+        signal.signal(signal.SIGTSTP, signal.SIG_DFL)
+        os.kill(os.getpid(), signal.SIGTSTP)
+        signal.signal(signal.SIGTSTP, _stop)
 
     def _print(self, text: str, end: str = "\n") -> None:
         print(text, end=end, flush=True)
@@ -229,6 +272,6 @@ class Dialogue:
                 continue
             id_, self._current = self._current.asked.id, None
             problem = self._fences.say(id_, reply)
-            self._print(f"not answered: {problem}" if problem else f"{id_}: {reply.value.replace('_', ' ')}")
+            self._print(f"not answered: {problem}" if problem else f"{id_}: {_SAID[reply]}")
             return True
         return True
