@@ -7,6 +7,7 @@ import os
 import pty
 import select
 import signal
+import socket
 import subprocess
 import sys
 import termios
@@ -77,6 +78,34 @@ def test_list_says_who_what_and_how_long(fence: Fence, capsys: pytest.CaptureFix
     assert heading.split() == ["ID", "WHO", "WHAT", "WAITS"]
     assert row.split() == [id_, "user:agent", "files/write_file", "0", "s"]
     assert heading.index("WHAT") == row.index("files/")
+
+
+@pytest.fixture
+def mute() -> Iterator[None]:
+    """A fence that does not answer, as one that is stopped."""
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(f"{make_folder(os.environ)}/mute1.sock")
+        listener.listen()
+        yield
+
+
+def test_list_says_that_a_fence_did_not_answer(
+    fence: Fence, mute: None, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("agentfence.approval.attending._ANSWER_SECONDS", 0.3)
+    id_ = fence.ask(1)
+
+    assert main(["approvals", "--list"]) == 1
+    told = capsys.readouterr()
+    assert id_ in told.out
+    assert told.err == "agentfence: fences that did not answer, so that nothing is shown: 1\n"
+
+
+def test_answer_does_not_wait_for_other_fences(fence: Fence, mute: None) -> None:
+    began = time.monotonic()
+
+    assert main(["approvals", "--approve", fence.ask(1)]) == 0
+    assert time.monotonic() - began < 4
 
 
 def test_list_of_nothing(fence: Fence, capsys: pytest.CaptureFixture[str]) -> None:

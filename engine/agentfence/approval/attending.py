@@ -141,12 +141,13 @@ class Fences:
                 said += self._receive_from(sockets[ready])
         return said, {ready for ready in readable if ready in beside}
 
-    def look_once(self) -> None:
-        """Wait until every fence has said what waits there."""
+    def look_once(self) -> int:
+        """Wait until every fence has said what waits there; give how many have not in time."""
         self.look()
         end = time.monotonic() + _ANSWER_SECONDS
         while time.monotonic() < end and not all(c.has_looked for c in self._connections.values()):
             self.receive(end - time.monotonic())
+        return sum(not connection.has_looked for connection in self._connections.values())
 
     def show(self, id_: str) -> None:
         """Tell the fence that a person sees this question now."""

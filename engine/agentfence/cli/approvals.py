@@ -80,7 +80,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _say(id_: str, reply: Reply) -> int:
     fences = Fences(os.environ, attends=False)
-    fences.look_once()
+    fences.look()
     problem = fences.say(id_, reply)
     if problem is not None:
         print(f"agentfence: `{id_}` was not answered: {problem}", file=sys.stderr)
@@ -90,10 +90,13 @@ def _say(id_: str, reply: Reply) -> int:
 
 def _list(*, as_json: bool) -> int:
     fences = Fences(os.environ, attends=False)
-    fences.look_once()
+    silent = fences.look_once()
     columns = shutil.get_terminal_size((_WIDE, 0)).columns
     for line in map(_json_line, fences.waiting) if as_json else _table(fences.waiting, columns):
         print(line)
+    if silent:
+        print(f"agentfence: fences that did not answer, so that nothing is shown: {silent}", file=sys.stderr)
+        return _REFUSED
     return 0
 
 
