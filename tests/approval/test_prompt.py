@@ -110,6 +110,14 @@ def test_long_names_and_reasons_are_cut_and_say_so() -> None:
     assert prompt.reason.endswith("r… 3 more characters")
 
 
+def test_subject_is_one_short_name() -> None:
+    subject = prompt_for(replace(QUESTION, tool="t" * 500)).subject
+
+    assert (len(subject), subject[-2:]) == (80, "t…")
+    assert prompt_for(QUESTION).subject == "files/write_file"
+    assert prompt_for(replace(QUESTION, server=None, origin="https://a.example:443")).subject == "write_file"
+
+
 def test_argument_cannot_look_like_the_prompt_by_being_wide() -> None:
     blanks = " " * 64
     lines = render(prompt_for(replace(QUESTION, arguments={"a": f"{blanks}rule  other"})), 80).splitlines()

@@ -29,6 +29,7 @@ MAX_ARGUMENTS = 8_000
 _TEXTS = (MAX_TEXT, 500, 100, 40)
 """How much of each text is shown, the most that fits: no text pushes another argument out of sight."""
 _MAX_FIELD = 1_000
+_WIDEST_SUBJECT = 80
 _NARROWEST = 20
 _LABEL = 11
 READING_SECONDS = 0.5
@@ -66,9 +67,11 @@ class Prompt:
 
     @property
     def subject(self) -> str:
-        """What is asked about, in one word: the tool with its server's name, else the method."""
+        """What is asked about, in one word: the tool with its server's name, else the method; cut."""
         name = self.tool or self.method
-        return f"{self.server}/{name}" if self.server and "/" not in self.server else name
+        return cut(
+            f"{self.server}/{name}" if self.server and "/" not in self.server else name, _WIDEST_SUBJECT
+        )
 
 
 def prompt_for(question: Question) -> Prompt:
