@@ -16,7 +16,6 @@ import pytest
 from approval.questions import Asker, ask_about
 
 from agentfence.approval import tty as tty_module
-from agentfence.approval.prompt import READING_SECONDS
 from agentfence.approval.terminal import Terminal
 from agentfence.approval.tty import TtyApprover
 from agentfence.approval.waiting import MAX_WAITING
@@ -54,7 +53,7 @@ class Person:
     def wait_for_question(self) -> str:
         """All that was shown, once a question stands there and what was typed before it is discarded."""
         seen = self.wait_for("denies) ")
-        time.sleep(READING_SECONDS + 0.15)
+        time.sleep(0.15)
         return seen
 
     def read(self, seconds: float) -> None:
@@ -75,6 +74,11 @@ class Desk:
         approver = TtyApprover(kind(os.ttyname(self.device)), timeout, self.folder)
         self.approvers.append(approver)
         return approver
+
+
+@pytest.fixture(autouse=True)
+def _everybody_reads_fast(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tty_module, "READING_SECONDS", 0.0)
 
 
 @pytest.fixture
@@ -143,11 +147,14 @@ def test_one_question_at_a_time(desk: Desk) -> None:
     assert asker.next()[0] == "call-2"
 
 
-def test_what_is_typed_before_it_can_be_read_answers_nothing(desk: Desk) -> None:
+def test_what_is_typed_before_it_can_be_read_answers_nothing(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
     approver, asker = desk.approver(), Asker()
     ask(approver, asker, 1)
     ask(approver, asker, 2)
     desk.person.wait_for_question()
+    monkeypatch.setattr(tty_module, "READING_SECONDS", 3.0)
     desk.person.type("y\n")
     assert asker.next()[0] == "call-1"
     desk.person.wait_for("denies) ")

@@ -19,7 +19,6 @@ from approval.questions import Asker, ask_about
 from rich.cells import cell_len
 
 from agentfence.approval.attending import Fences
-from agentfence.approval.prompt import READING_SECONDS
 from agentfence.approval.queue import QueueApprover
 from agentfence.approval.queue_folder import make_folder
 from agentfence.cli.approvals import client_name
@@ -200,14 +199,23 @@ sys.exit(status if status >= 0 else 128 - status)
 """
 
 
+PROGRAM = """
+import sys
+from agentfence.cli import approvals, main
+approvals.READING_SECONDS = {}
+sys.exit(main.main())
+"""
+
+
 class Dialogue:
     """`agentfence approvals` in a terminal, and the person there."""
 
-    def __init__(self) -> None:
+    def __init__(self, reading_seconds: float = 0.0) -> None:
         self._person, device = pty.openpty()
         termios.tcsetwinsize(device, (40, 100))
         # Below another process of its session, as below a shell: else nothing can stop it.
-        command = [sys.executable, "-c", SHELL, sys.executable, "-m", "agentfence", "approvals"]
+        program = PROGRAM.format(reading_seconds)
+        command = [sys.executable, "-c", SHELL, sys.executable, "-c", program, "approvals"]
         self.process = subprocess.Popen(
             command, stdin=device, stdout=subprocess.PIPE, text=True, start_new_session=True
         )
@@ -216,8 +224,8 @@ class Dialogue:
         os.close(device)
         self._seen = ""
 
-    def type(self, text: str, after: float = READING_SECONDS + 0.1) -> None:
-        time.sleep(after)  # a person reads first
+    def type(self, text: str) -> None:
+        time.sleep(0.2)
         os.write(self._person, text.encode())
 
     def wait_for(self, text: str) -> str:
@@ -300,22 +308,25 @@ def test_one_question_at_a_time_with_a_list_of_what_waits(
     assert {asker.next()[0], asker.next()[0]} == {"call-2", "call-3"}
 
 
-def test_answer_that_is_typed_before_a_question_can_be_read_counts_for_nothing(
-    dialogue: Dialogue, fences: tuple[QueueApprover, QueueApprover]
-) -> None:
-    asker = Asker()
-    put(fences[0], asker, 1)
-    dialogue.wait_for("denies) ")
-    put(fences[1], asker, 2)
-    dialogue.type("y\n")
-    dialogue.wait_for("denies) ")
-    dialogue.type("y\n", after=0)  # as an impatient person types it twice
-    dialogue.wait_for("please type y or n")
-
-    assert asker.next()[0] == "call-1"
-    assert asker.has_none
-    dialogue.type("n\n")
-    assert asker.next()[1].outcome == "denied"
+def test_answer_that_is_typed_before_a_question_can_be_read_counts_for_nothing() -> None:
+    dialogue, approver, asker = (
+        Dialogue(reading_seconds=3.0),
+        QueueApprover(make_folder(os.environ), 50),
+        Asker(),
+    )
+    try:
+        wait_until(lambda: approver.is_attended)
+        put(approver, asker, 1)
+        dialogue.wait_for("denies) ")
+        dialogue.type("y\n")  # as somebody types who meant it for what stood there before
+        dialogue.wait_for("please type y or n")
+        assert asker.has_none
+        time.sleep(3)
+        dialogue.type("n\n")
+        assert asker.next()[1].outcome == "denied"
+    finally:
+        dialogue.close()
+        approver.close()
 
 
 def test_long_names_begin_no_line(dialogue: Dialogue, fences: tuple[QueueApprover, QueueApprover]) -> None:
