@@ -151,6 +151,16 @@ async def test_flow_that_is_reverted_is_not_approved(updates: list[str]) -> None
     assert held in updates
 
 
+async def test_replay_that_is_reverted_is_taken_back(updates: list[str]) -> None:
+    flow = new_flow()
+    flow.backup()
+    flow.is_replay = "request"
+    asking = await hold(flow)
+    flow.revert()
+
+    assert (await asking).outcome == "cancelled"
+
+
 async def test_each_question_has_its_own_time(updates: list[str]) -> None:
     approver, flows = InterceptApprover(0.5), [new_flow() for _ in range(6)]
     first = asyncio.create_task(ask_about_flow(flows[0], ask_about(1), approver))

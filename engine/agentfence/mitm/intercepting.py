@@ -148,10 +148,12 @@ async def ask_about(flow: http.HTTPFlow, question: Question, approver: Approver)
 
     if isinstance(approver, InterceptApprover):
         approver.carry(question.call_id, flow)
+    replay = flow.is_replay
     try:
         approver.ask(question, answered)
         while not answer.done():
-            if has_left(flow) or (is_killed(flow) and approver.name != InterceptApprover.name):
+            is_over = has_left(flow) or flow.is_replay != replay  # who reverts a replay takes it back
+            if is_over or (is_killed(flow) and approver.name != InterceptApprover.name):
                 approver.withdraw(question.call_id)
             await asyncio.wait([answer], timeout=POLL_SECONDS)
     except BaseException:  # nobody waits for the answer any more
