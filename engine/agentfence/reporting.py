@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 
 MAX_LINE: Final = 4_096
 """Bytes that a pipe which can be written takes at once (PIPE_BUF of Linux)."""
+_LONGEST_SUBJECT: Final = 128
+"""Characters of a name that an agent chose: a longer one could fill lines of a terminal as it likes."""
 _STYLES: Final = {
     "allow": "green",
     "deny": "bold red",
@@ -144,7 +146,7 @@ class Reporter:
             return
         cells: list[Cell] = [
             (decision, 5, _STYLES.get(decision, "")),
-            (subject, 32, "bold"),
+            (subject if len(subject) <= _LONGEST_SUBJECT else f"{subject[:_LONGEST_SUBJECT]}…", 32, "bold"),
             (rule, 20, "cyan"),
             (reason, 0, ""),
         ]

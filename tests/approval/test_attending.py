@@ -109,7 +109,7 @@ def test_fence_ends(environment: dict[str, str], start: Callable[[], QueueApprov
 
     assert said == [Settled(id_, "gone", None)]
     assert (len(fences), fences.waiting) == (0, [])
-    assert fences.say(id_, Reply.APPROVE) == "there is no such fence"
+    assert fences.say(id_, Reply.APPROVE) == attending.NO_FENCE
 
 
 def test_time_begins_when_it_is_shown(
@@ -203,5 +203,5 @@ def test_fence_that_does_not_answer_is_given_up(
         fences = Fences(environment, attends=False)
         fences.look_once()
 
-        assert fences.say("mute1-1", Reply.APPROVE) == "the fence has gone"
+        assert fences.say("mute1-1", Reply.APPROVE) == attending.NO_ANSWER
     fences.close()

@@ -74,8 +74,22 @@ def test_values_are_shown_as_json(value: Any, text: str) -> None:
 def test_long_text_does_not_hide_what_comes_after_it() -> None:
     text = shown({"note": "x" * (MAX_TEXT + 5), "path": "/etc/passwd"})
 
-    assert f'"{"x" * MAX_TEXT}"… 5 more characters,' in text
+    end = MAX_TEXT // 4
+    assert f'"{"x" * (MAX_TEXT - end)}"… 5 more characters …"{"x" * end}",' in text
     assert '"path": "/etc/passwd"' in text
+
+
+def test_long_text_does_not_hide_what_it_ends_with() -> None:
+    assert 'rm -rf ~"' in shown({"command": "git status" + " " * 5_000 + "; rm -rf ~"})
+
+
+def test_many_long_texts_do_not_hide_what_comes_after_them() -> None:
+    prompt = prompt_for(
+        replace(QUESTION, arguments={**{f"note{n}": "x" * 3_000 for n in range(40)}, "path": "/etc/passwd"})
+    )
+
+    assert '"path": "/etc/passwd"' in prompt.arguments
+    assert prompt.hidden == 0
 
 
 def test_text_cannot_say_that_it_was_cut() -> None:
@@ -83,7 +97,7 @@ def test_text_cannot_say_that_it_was_cut() -> None:
 
 
 def test_what_is_left_out_at_the_end_is_said() -> None:
-    prompt = prompt_for(replace(QUESTION, arguments=["y" * MAX_TEXT] * 10))
+    prompt = prompt_for(replace(QUESTION, arguments=["y" * MAX_TEXT] * 1_000))
 
     assert len(prompt.arguments) == MAX_ARGUMENTS
     assert f"\n  {prompt.hidden:,} more characters of the arguments are not shown\n" in render(prompt, 80)
@@ -94,6 +108,14 @@ def test_long_names_and_reasons_are_cut_and_say_so() -> None:
     prompt = prompt_for(replace(QUESTION, reason="r" * 1_003))
 
     assert prompt.reason.endswith("r… 3 more characters")
+
+
+def test_subject_is_one_short_name() -> None:
+    subject = prompt_for(replace(QUESTION, tool="t" * 500)).subject
+
+    assert (len(subject), subject[-2:]) == (80, "t…")
+    assert prompt_for(QUESTION).subject == "files/write_file"
+    assert prompt_for(replace(QUESTION, server=None, origin="https://a.example:443")).subject == "write_file"
 
 
 def test_argument_cannot_look_like_the_prompt_by_being_wide() -> None:

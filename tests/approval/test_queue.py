@@ -71,7 +71,8 @@ def ask(approver: QueueApprover, asker: Asker, number: int = 7, **changes: Any) 
     """Ask, and give the id that the question gets."""
     question = ask_about(number, **changes)
     approver.ask(question, asker.answered(question))
-    return f"{approver.fence}-{number}"
+    opened = approver.waiting.find(question.call_id)
+    return "" if opened is None else opened.id
 
 
 def test_nobody_attends(tmp_path: Path) -> None:
@@ -293,6 +294,8 @@ def test_peer_that_reads_nothing_is_let_go(tmp_path: Path, monkeypatch: pytest.M
         lazy = connect(approver, tmp_path).attend()
         for number in range(200):
             ask(approver, asker, number, arguments="x" * 100_000)
+            while peer.read()["type"] != "asked":
+                continue
             peer.send(type="say", id=f"{approver.fence}-{number}", reply="deny")
             asker.next()
             heard(peer, f"{approver.fence}-{number}")

@@ -76,6 +76,11 @@ class Desk:
         return approver
 
 
+@pytest.fixture(autouse=True)
+def _everybody_reads_fast(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tty_module, "READING_SECONDS", 0.0)
+
+
 @pytest.fixture
 def desk(tmp_path: Path) -> Iterator[Desk]:
     desk = Desk(tmp_path)
@@ -140,6 +145,25 @@ def test_one_question_at_a_time(desk: Desk) -> None:
 
     assert ("call-1" in first, "call-2" in first, "call-2" in second) == (True, False, True)
     assert asker.next()[0] == "call-2"
+
+
+def test_what_is_typed_before_it_can_be_read_answers_nothing(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    approver, asker = desk.approver(), Asker()
+    ask(approver, asker, 1)
+    ask(approver, asker, 2)
+    desk.person.wait_for_question()
+    monkeypatch.setattr(tty_module, "READING_SECONDS", 3.0)
+    desk.person.type("y\n")
+    assert asker.next()[0] == "call-1"
+    desk.person.wait_for("denies) ")
+    desk.person.type("y\n")  # as an impatient person types it twice
+    desk.person.wait_for("please type y or n")
+
+    assert asker.has_none
+    desk.person.type("n\n")
+    assert asker.next()[1].outcome == "denied"
 
 
 def test_what_is_typed_ahead_answers_nothing(desk: Desk) -> None:
@@ -208,7 +232,7 @@ def test_question_is_withdrawn_before_its_turn(desk: Desk) -> None:
 
 
 def test_time_begins_when_the_question_is_shown(desk: Desk) -> None:
-    approver, asker = desk.approver(timeout=1.0), Asker()
+    approver, asker = desk.approver(timeout=2.0), Asker()
     ask(approver, asker, 1)
     ask(approver, asker, 2)
     desk.person.wait_for_question()

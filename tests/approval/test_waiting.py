@@ -7,7 +7,8 @@ import threading
 import pytest
 from approval.questions import Asker, ask_about
 
-from agentfence.approval.waiting import MAX_WAITING, Waiting
+from agentfence.approval.prompt import Reply
+from agentfence.approval.waiting import MAX_WAITING, Waiting, carry_reply
 from agentfence.core.effects import Approval
 
 
@@ -54,6 +55,35 @@ def test_second_answer_counts_for_nothing(waiting: Waiting) -> None:
     assert asker.next()[1].outcome == "denied"
     assert asker.has_none
     assert [opened.question.call_id for opened in waiting.questions()] == ["call-2"]
+
+
+def test_each_question_has_an_id_of_its_own(clock: Clock) -> None:
+    runs = [Waiting("tty", 50, clock) for _ in "12"]
+    ids = []
+    for waiting in runs:
+        for number in (1, 1, 3, 2, 3, 1, 4):
+            opened = waiting.add(ask_about(number), lambda _: None)
+            assert opened is not None
+            assert waiting.find_question(opened.id) is opened
+            ids.append(opened.id)
+            waiting.settle(f"call-{number}", "denied")
+            assert waiting.find_question(opened.id) is None
+
+    assert len(set(ids)) == len(ids)
+    assert [id_.removeprefix(runs[0].run) for id_ in ids[:4]] == ["-1", "-1.2", "-3", "-2.3"]
+
+
+def test_answer_to_one_question_counts_for_no_later_one_about_the_call(waiting: Waiting) -> None:
+    asker = Asker()
+    add(waiting, asker, 1)
+    first = waiting.find("call-1")
+    waiting.settle("call-1", "denied")
+    add(waiting, asker, 1)
+
+    assert not waiting.settle("call-1", "approved", only=first)
+    assert carry_reply(first, Reply.APPROVE, "eva", waiting.settle) is not None
+    assert asker.next()[1].outcome == "denied"
+    assert asker.has_none
 
 
 def test_time_begins_when_the_question_is_shown(waiting: Waiting, clock: Clock) -> None:

@@ -6,6 +6,8 @@ import json
 import os
 import pty
 import select
+import signal
+import socket
 import subprocess
 import sys
 import termios
@@ -14,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from approval.questions import Asker, ask_about
+from rich.cells import cell_len
 
 from agentfence.approval.attending import Fences
 from agentfence.approval.queue import QueueApprover
@@ -74,6 +77,34 @@ def test_list_says_who_what_and_how_long(fence: Fence, capsys: pytest.CaptureFix
     assert heading.split() == ["ID", "WHO", "WHAT", "WAITS"]
     assert row.split() == [id_, "user:agent", "files/write_file", "0", "s"]
     assert heading.index("WHAT") == row.index("files/")
+
+
+@pytest.fixture
+def mute() -> Iterator[None]:
+    """A fence that does not answer, as one that is stopped."""
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(f"{make_folder(os.environ)}/mute1.sock")
+        listener.listen()
+        yield
+
+
+def test_list_says_that_a_fence_did_not_answer(
+    fence: Fence, mute: None, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("agentfence.approval.attending._ANSWER_SECONDS", 0.3)
+    id_ = fence.ask(1)
+
+    assert main(["approvals", "--list"]) == 1
+    told = capsys.readouterr()
+    assert id_ in told.out
+    assert told.err == "agentfence: fences that did not answer, so that nothing is shown: 1\n"
+
+
+def test_answer_does_not_wait_for_other_fences(fence: Fence, mute: None) -> None:
+    began = time.monotonic()
+
+    assert main(["approvals", "--approve", fence.ask(1)]) == 0
+    assert time.monotonic() - began < 4
 
 
 def test_list_of_nothing(fence: Fence, capsys: pytest.CaptureFixture[str]) -> None:
@@ -159,16 +190,37 @@ def test_lines_of_json_follow_what_happens() -> None:
     assert asker.next()[1].outcome == "timeout"
 
 
+SHELL = """
+import subprocess, sys
+child = subprocess.Popen(sys.argv[1:], stdout=0, stderr=0, process_group=0)
+print(child.pid, flush=True)
+status = child.wait()
+sys.exit(status if status >= 0 else 128 - status)
+"""
+
+
+PROGRAM = """
+import sys
+from agentfence.cli import approvals, main
+approvals.READING_SECONDS = {}
+sys.exit(main.main())
+"""
+
+
 class Dialogue:
     """`agentfence approvals` in a terminal, and the person there."""
 
-    def __init__(self) -> None:
+    def __init__(self, reading_seconds: float = 0.0) -> None:
         self._person, device = pty.openpty()
         termios.tcsetwinsize(device, (40, 100))
-        command = [sys.executable, "-m", "agentfence", "approvals"]
+        # Below another process of its session, as below a shell: else nothing can stop it.
+        program = PROGRAM.format(reading_seconds)
+        command = [sys.executable, "-c", SHELL, sys.executable, "-c", program, "approvals"]
         self.process = subprocess.Popen(
-            command, stdin=device, stdout=device, stderr=device, start_new_session=True
+            command, stdin=device, stdout=subprocess.PIPE, text=True, start_new_session=True
         )
+        assert self.process.stdout is not None
+        self._pid = int(self.process.stdout.readline())
         os.close(device)
         self._seen = ""
 
@@ -185,9 +237,13 @@ class Dialogue:
         seen, self._seen = self._seen, ""
         return seen
 
+    def send_signal(self, number: int) -> None:
+        os.kill(self._pid, number)
+
     def close(self) -> None:
-        self.process.kill()
-        self.process.wait()
+        if self.process.poll() is None:
+            self.send_signal(signal.SIGKILL)
+        self.process.communicate()
         os.close(self._person)
 
 
@@ -224,7 +280,7 @@ def test_person_answers_two_fences(dialogue: Dialogue, fences: tuple[QueueApprov
     put(fences[1], asker, 2, remember="tool")
     dialogue.wait_for("s = yes")
     dialogue.type("maybe\n")
-    dialogue.wait_for("please type y or n")
+    dialogue.wait_for("please type y, n or s")
     dialogue.type("s\n")
 
     assert asker.next()[1].remember
@@ -250,6 +306,63 @@ def test_one_question_at_a_time_with_a_list_of_what_waits(
 
     assert "WHO" in listed
     assert {asker.next()[0], asker.next()[0]} == {"call-2", "call-3"}
+
+
+def test_answer_that_is_typed_before_a_question_can_be_read_counts_for_nothing() -> None:
+    dialogue, approver, asker = (
+        Dialogue(reading_seconds=3.0),
+        QueueApprover(make_folder(os.environ), 50),
+        Asker(),
+    )
+    try:
+        wait_until(lambda: approver.is_attended)
+        put(approver, asker, 1)
+        dialogue.wait_for("denies) ")
+        dialogue.type("y\n")  # as somebody types who meant it for what stood there before
+        dialogue.wait_for("please type y or n")
+        assert asker.has_none
+        time.sleep(3)
+        dialogue.type("n\n")
+        assert asker.next()[1].outcome == "denied"
+    finally:
+        dialogue.close()
+        approver.close()
+
+
+def test_long_names_begin_no_line(dialogue: Dialogue, fences: tuple[QueueApprover, QueueApprover]) -> None:
+    asker = Asker()
+    put(fences[0], asker, 1)
+    dialogue.wait_for("denies) ")
+    name = "x" + " " * 99 + "  tool         read_file" + " " * 300 + "approve?"
+    put(fences[0], asker, 2, tool=name, client=f"user:{name}")
+    put(fences[1], asker, 3, tool="東" * 90)
+    dialogue.type("n\n")
+    lines = dialogue.wait_for("denies) ").splitlines()
+
+    assert max(map(cell_len, lines)) < 100
+    assert [line for line in lines if "read_file" in line and not line.startswith(" " * 15)] == []
+    assert [line for line in lines if "approve?" in line and not line.startswith(" " * 15)] == lines[-1:]
+
+
+def test_nobody_is_there_while_the_dialogue_is_stopped(
+    dialogue: Dialogue, fences: tuple[QueueApprover, QueueApprover]
+) -> None:
+    asker = Asker()
+    put(fences[0], asker, 1)
+    dialogue.wait_for("denies) ")
+    dialogue.send_signal(signal.SIGTSTP)  # as ^Z does
+    dialogue.wait_for("nobody is there")
+    assert asker.next()[1].outcome == "no_approver"
+    wait_until(lambda: not fences[1].is_attended)
+    put(fences[1], asker, 2)
+    assert asker.next()[1].outcome == "no_approver"
+
+    dialogue.send_signal(signal.SIGCONT)
+    wait_until(lambda: all(fence.is_attended for fence in fences))
+    put(fences[1], asker, 3)
+    dialogue.wait_for("denies) ")
+    dialogue.type("y\n")
+    assert asker.next()[1].outcome == "approved"
 
 
 def test_question_ends_while_it_stands_there(
@@ -282,7 +395,7 @@ def test_person_leaves(dialogue: Dialogue, fences: tuple[QueueApprover, QueueApp
 
 
 def test_person_interrupts(dialogue: Dialogue, fences: tuple[QueueApprover, QueueApprover]) -> None:
-    dialogue.process.send_signal(2)
+    dialogue.send_signal(2)
 
     assert dialogue.process.wait(10) == 130
 

@@ -26,9 +26,12 @@ def member(decision: Decision = ASK, tool: str = "send", meta: Any = None, **arg
     return Judged("call-1", Request(1, "tools/call", params), decision, 1)
 
 
-def pending(*members: Judged, session: Session | None = None, server: str | None = None) -> Pending:
+def pending(
+    *members: Judged, session: Session | None = None, server: str | None = None, origin: str = ""
+) -> Pending:
     session = session or Session("agent", is_identified=True)
     conversation = Conversation(session, Transport.STDIO, server)
+    conversation.origin = origin
     return Pending(members, b"", conversation, ASSUMED, Circumstances())
 
 
@@ -78,6 +81,7 @@ def test_approval_holds_for_the_same_call() -> None:
         member(tool="send_all", to="a"),
         member(replace(ASK, rule="other"), to="a"),
         member(replace(ASK, reason_code="path_not_allowed"), to="a"),
+        member(replace(ASK, reason="argument `at` is not in the allowed values"), to="a"),
         Judged("call-1", Request(1, "prompts/get", {"name": "send", "arguments": {"to": "a"}}), ASK, 1),
         Judged("call-1", Request(1, "tools/call"), ASK, 1),
     ],
@@ -92,10 +96,15 @@ def test_approval_of_a_tool_holds_for_all_its_calls_for_the_same_reason() -> Non
     assert is_remembered(member(tool, to="a"), member(tool, to="b"))
     assert not is_remembered(member(tool, to="a"), member(tool, tool="other", to="a"))
     assert not is_remembered(member(tool), member(replace(tool, reason_code="path_not_allowed")))
+    assert not is_remembered(
+        member(replace(tool, reason="argument `to` is not in the allowed values")),
+        member(replace(tool, reason="arguments `to`, `at` are not in the allowed values")),
+    )
 
 
 def test_approval_holds_on_one_server() -> None:
     assert not is_remembered(member(to="a"), member(to="a"), server="files")
+    assert not is_remembered(member(to="a"), member(to="a"), origin="https://other.example:443")
 
 
 @pytest.mark.parametrize("approval", [Approval("approved", "tty"), Approval("denied", "tty", remember=True)])

@@ -60,6 +60,16 @@ def test_person_is_asked_again_where_the_policy_asks_something_else() -> None:
     assert forwarded(talk.say(again)) == [call("send", 1)]
 
 
+@pytest.mark.parametrize(("remember", "done"), [(True, ["Ask"]), (False, ["Record", "Forward"])])
+def test_approval_for_the_session_holds_for_no_more_than_the_person_was_told(
+    remember: bool, done: list[str]
+) -> None:
+    talk, effects = asked(ASKING, call("once", 1))
+    talk.adopt(HEAD + "tools: {once: {decision: ask, remember: tool}}\n")
+
+    assert kinds(talk.say(effects, remember=remember)) == done
+
+
 def test_approval_is_not_kept_for_the_session_where_it_did_not_count() -> None:
     talk, effects = asked(ASKING, call("once", 1))
     talk.adopt(HEAD)

@@ -32,6 +32,26 @@ def test_question_about_a_call_names_all_that_a_person_needs_and_no_secret():
     assert (question.rule, question.reason, question.message) == ("send", "a reason", "a person looks")
 
 
+def test_question_says_where_a_server_is_that_the_policy_has_no_name_for():
+    gate = make_gate('version: "1"')
+    conversation = Conversation(Session("me", is_identified=True), Transport.HTTP, None)
+    conversation.origin = "https://mcp.example:443"
+    question = question_about(
+        Judged("call-1", Request(1, "tools/call", {"name": "send"}), DECISION), conversation, gate.events
+    )
+
+    assert (question.server, question.origin) == (None, "https://mcp.example:443")
+
+
+def test_question_says_when_the_server_asks():
+    gate = make_gate('version: "1"')
+    member = Judged("call-1", Request(1, "sampling/createMessage", {"maxTokens": 5}), DECISION)
+    conversation = Conversation(Session("me", is_identified=True), Transport.STDIO, "mail")
+    question = question_about(member, conversation, gate.events, from_server=True)
+
+    assert question.reason == "the server asks this of the agent; a reason"
+
+
 def test_question_about_another_message_has_no_tool():
     question = ask(Request(1, "sampling/createMessage", {"maxTokens": 5}))
 

@@ -43,8 +43,12 @@ def test_no_line_has_what_cannot_be_seen(value: Any) -> None:
         ({"a": [1, "x"], "b": None}, ["{", '  "a": [', "    1,", '    "x"', "  ],", '  "b": null', "}"]),
         ("a\u202e\x1b", ['"a\\u{202e}\\u001b"']),
         (
-            {"k" * 12: "x" * 12},
-            ["{", '  "kkkkkkkkkk"… 2 more characters: "xxxxxxxxxx"… 2 more characters', "}"],
+            {"k" * 12: "x" * 11 + "y"},
+            [
+                "{",
+                '  "kkkkkkkk"… 2 more characters …"kk": "xxxxxxxx"… 2 more characters …"xy"',
+                "}",
+            ],
         ),
     ],
 )

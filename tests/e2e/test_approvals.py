@@ -166,6 +166,50 @@ def connected_sockets(home: Path) -> set[str]:
     }
 
 
+ASKING_SERVER = """
+import json, sys
+def request(text):
+    content = {"role": "user", "content": {"type": "text", "text": text}}
+    return {"method": "sampling/createMessage", "params": {"messages": [content], "maxTokens": 5}}
+for line in sys.stdin.buffer:
+    id_ = json.loads(line)["id"]
+    result = {"resultType": "input_required", "inputRequests": {"a": request("first"), "b": request("second")}}
+    print(json.dumps({"jsonrpc": "2.0", "id": id_, "result": result}), flush=True)
+"""
+"""Answers each call by asking the agent for two things."""
+META = {
+    "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+    "io.modelcontextprotocol/clientInfo": {"name": "x", "version": "1"},
+    "io.modelcontextprotocol/clientCapabilities": {},
+}
+
+
+def test_answer_counts_for_one_of_several_questions_about_a_call(home: Path) -> None:
+    folder = home / "one"
+    folder.mkdir()
+    (folder / "server.py").write_text(ASKING_SERVER)
+    policy = 'version: "1"\ntools: {"*": ask}\nmethods: {sampling/createMessage: ask}\n'
+    command = relay(folder, sys.executable, folder / "server.py", policy=policy)
+    params = {"name": "t", "arguments": {}, "_meta": META}
+    with (
+        Process(["env", "-i", f"PATH={os.environ['PATH']}", f"HOME={home}", *command]) as process,
+        attend(home) as attendant,
+    ):
+        wait_until_attended(home, 1)
+        process.write_line(json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}))
+        ids = []
+        for method in ("tools/call", "sampling/createMessage", "sampling/createMessage"):
+            while (asked := read(attendant))["type"] != "asked":
+                continue
+            assert asked["method"] == method
+            ids.append(asked["id"])
+            statuses = [approvals(home, "--approve", asked["id"]).returncode for _ in "12"]
+            assert statuses == [0, 1]  # also where the next question is there by now
+
+        assert "inputRequests" in read(process)["result"]
+        assert len(set(ids)) == 3
+
+
 def test_agent_takes_its_call_back(home: Path) -> None:
     with start_relay(home / "one") as process, attend(home) as attendant:
         wait_until_attended(home, 1)
@@ -314,7 +358,7 @@ class Terminal:
             assert time.monotonic() < end, self._seen
             self.look(0.1)
         seen, self._seen = self._seen, ""
-        time.sleep(0.2)
+        time.sleep(0.7)  # a person reads first
         return seen
 
     def look(self, seconds: float) -> str:
@@ -651,6 +695,69 @@ def test_replay_is_asked_about_again(web: tuple[Web, Proxy], upstream: Recording
     assert executed(upstream) == ["write_file"]
 
 
+@contextlib.contextmanager
+def start_slow_server() -> Iterator[tuple[str, Callable[[], bytes]]]:
+    """An origin that takes no connection until it is asked what it has received."""
+    with socket.create_server(("127.0.0.1", 0), backlog=0) as listener:
+        address = listener.getsockname()
+        before = [socket.socket() for _ in "12"]  # which fill its queue
+        for connection in before:
+            connection.setblocking(False)
+            connection.connect_ex(address)
+
+        def receive_all() -> bytes:
+            for connection in before:
+                connection.close()
+            received = b""
+            listener.settimeout(3)
+            with contextlib.suppress(TimeoutError):
+                while not received:
+                    connection, _ = listener.accept()
+                    with connection:
+                        connection.settimeout(1)
+                        received = connection.recv(65_536)
+            return received
+
+        yield f"http://127.0.0.1:{address[1]}", receive_all
+
+
+@pytest.mark.parametrize("way", ["edit", "kill"])
+def test_approved_call_that_is_changed_before_it_is_sent_is_not_sent(way: str, tmp_path: Path) -> None:
+    with start_slow_server() as (server, received):
+        settings = ["web_password=pw", f"web_port={(port := free_port())}", "web_open_browser=false"]
+        with start_proxy(
+            tmp_path, upstream=server, program="mitmweb", settings=settings, policy=POLICY
+        ) as proxy:
+            view, asking = Web(port), Asking(proxy)
+            flow = view.held()["id"]
+            view.send("POST", f"/flows/{flow}/resume")
+            until(lambda: len(proxy.events) == 1)
+            if way == "kill":
+                view.send("POST", f"/flows/{flow}/kill")
+            else:
+                edited = call_body("delete_file", 1).decode()
+                view.send("PUT", f"/flows/{flow}", {"request": {"content": edited}})
+
+            assert received() == b""
+            error = body_of(asking.answer())["error"]
+            assert (error["code"], "before it was sent" in error["message"]) == (-32002, way == "kill")
+
+
+def test_replay_that_is_reverted_is_not_approved(web: tuple[Web, Proxy], upstream: RecordingUpstream) -> None:
+    view, proxy = web
+    asking = Asking(proxy)
+    flow = view.held()["id"]
+    view.send("POST", f"/flows/{flow}/resume")
+    asking.answer()
+    view.send("POST", f"/flows/{flow}/replay")
+    assert view.held()["id"] == flow
+    view.send("POST", f"/flows/{flow}/revert")
+    until(lambda: len(proxy.events) == 2)
+
+    assert [event["approval"]["outcome"] for event in proxy.events] == ["approved", "cancelled"]
+    assert executed(upstream) == ["write_file"]
+
+
 def test_flow_that_the_views_own_filter_holds_is_judged_as_it_is_let_through(
     web: tuple[Web, Proxy], upstream: RecordingUpstream
 ) -> None:
@@ -725,6 +832,26 @@ def test_approval_holds_for_the_session_of_a_proxy_user(home: Path, upstream: Re
 
         assert executed(upstream) == ["ask_user", "ask_user"]
         assert proxy.events[-1]["approval"]["given"]["approver"] == "queue"
+
+
+def test_approval_for_the_session_holds_at_one_server(home: Path, upstream: RecordingUpstream) -> None:
+    with (
+        start_recording_upstream() as other,
+        start_proxy(home, launch="launcher", policy=POLICY, settings=["proxyauth=eva:pw"]) as proxy,
+        attend(home) as attendant,
+    ):
+        wait_until_attended(home, 1)
+        for server in (upstream, other):  # the policy has a name for neither
+            with socket.create_connection(("127.0.0.1", proxy.port), 30) as asking:
+                asking.sendall(as_user(server, 1, "eva"))
+                asked = read(attendant)
+                assert asked["server"] == origin(server)
+                approvals(home, "--approve", asked["id"], "--session")
+                receive(asking, 10)
+                read(attendant)
+        send_raw(proxy.port, as_user(other, 2, "eva"))
+
+        assert [executed(server) for server in (upstream, other)] == [["ask_user"], ["ask_user", "ask_user"]]
 
 
 def test_user_that_the_agent_chooses_is_no_identity(home: Path, upstream: RecordingUpstream) -> None:

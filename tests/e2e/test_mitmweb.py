@@ -240,8 +240,10 @@ def test_page_may_run_nothing_but_its_own(console: Console) -> None:
 )
 def test_forged_answer_counts_for_nothing(console: Console, headers: dict[str, str], status: int) -> None:
     asking = Asking(console, path="a")
-    call_id = console.browser.run("return fetch('/agentfence/').then(a => a.text())").split('article id="')[1]
-    form = urlencode({"call_id": call_id.split('"')[0], "reply": "approve"})
+    question = console.browser.run("return fetch('/agentfence/').then(a => a.text())").split('article id="')[
+        1
+    ]
+    form = urlencode({"question": question.split('"')[0], "reply": "approve"})
     forged = {"Content-Type": "application/x-www-form-urlencoded", **headers}
 
     assert console.api("POST", "/agentfence/answer", form, **forged)[0] == status
@@ -251,14 +253,19 @@ def test_forged_answer_counts_for_nothing(console: Console, headers: dict[str, s
     assert console.executed() == []
 
 
-def test_answer_counts_for_its_own_call_alone(console: Console) -> None:
+def test_answer_counts_for_its_own_question_alone(console: Console) -> None:
     asking = Asking(console, path="a")
     xsrf = {"Cookie": "_mitmproxy_xsrf=abc", "X-XSRFToken": "abc"}
     form = {"Content-Type": "application/x-www-form-urlencoded", **xsrf}
-    for reply, wrong in (("approve", "call-999999"), ("approve_for_session", None), ("yes", None)):
-        page = console.api("GET", "/agentfence/")[1].decode()
-        call_id = wrong or page.split('article id="')[1].split('"')[0]
-        console.api("POST", "/agentfence/answer", urlencode({"call_id": call_id, "reply": reply}), **form)
+    page = console.api("GET", "/agentfence/")[1].decode()
+    question = page.split('article id="')[1].split('"')[0]
+    run, _, call = question.rpartition("-")
+    of_other_run = (
+        f"{'x' if run[0] != 'x' else 'y'}{run[1:]}-{call}"  # as a page that was open before a start
+    )
+    answers = [("approve", f"{run}-999999"), ("approve", f"call-{call}"), ("approve", of_other_run)]
+    for reply, named in (*answers, ("approve_for_session", question), ("yes", question)):
+        console.api("POST", "/agentfence/answer", urlencode({"question": named, "reply": reply}), **form)
     assert any(flow["intercepted"] for flow in console.flows())
     console.command("agentfence.deny", f"@{asking.flow}")
 

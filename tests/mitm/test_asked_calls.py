@@ -9,6 +9,7 @@ import pytest
 from talking import ASK, Talk, call
 
 from agentfence.core.effects import Ask
+from agentfence.core.values import replace
 from agentfence.mitm.asked_calls import AskedCalls, Place
 
 PLACE: Place = ("user:a", "mcp.example.com", 443, "session")
@@ -72,5 +73,17 @@ def test_nothing_waits_any_more_when_asking_failed() -> None:
     calls = AskedCalls()
     with pytest.raises(KeyError), calls.waiting(asked(), PLACE):
         raise KeyError
+
+    assert calls.cancelled_by(cancelling(1), PLACE) == ()
+
+
+def test_what_two_programs_ask_under_one_id_is_taken_back_together() -> None:
+    calls, first, second = AskedCalls(), asked(), asked()
+    ids = {first.question.call_id, "call-2"}
+    second = replace(second, question=replace(second.question, call_id="call-2"))
+    with calls.waiting(first, PLACE):
+        with calls.waiting(second, PLACE):
+            assert set(calls.cancelled_by(cancelling(1), PLACE)) == ids
+        assert calls.cancelled_by(cancelling(1), PLACE) == (first.question.call_id,)
 
     assert calls.cancelled_by(cancelling(1), PLACE) == ()

@@ -105,18 +105,72 @@ async def test_answer_of_a_page_or_a_command_lets_go_at_once(
     (held,) = approver.held()
     assert (held.flow, held.opened.question) == (flow, QUESTION)
     assert 45 < held.left <= 50
-    assert approver.answer("call-999", reply, "eva") is not None
-    assert (
-        approver.answer("call-7", Reply.APPROVE_FOR_SESSION, "eva") is not None
-    )  # the policy does not let it
-    assert approver.answer("call-7", reply, "eva") is None
+    id_ = held.opened.id
+    for other in ("call-7", "7", "xxxxx-7", id_ + ".2"):
+        assert approver.answer(other, reply, "eva") is not None
+    assert approver.answer(id_, Reply.APPROVE_FOR_SESSION, "eva") is not None  # the policy does not let it
+    assert approver.answer(id_, reply, "eva") is None
     assert not flow.intercepted
-    assert approver.answer("call-7", Reply.APPROVE, "eve") is not None
+    assert approver.answer(id_, Reply.APPROVE, "eve") is not None
     approval = await asking
 
     assert (approval.outcome, approval.by, approval.remember) == (outcome, "eva", False)
     await asyncio.sleep(0.2)
     assert approver.held() == []
+
+
+async def test_answer_to_an_earlier_question_about_the_call_counts_for_nothing(updates: list[str]) -> None:
+    approver, flow = InterceptApprover(50), new_flow()
+    first = asyncio.create_task(ask_about_flow(flow, QUESTION, approver))
+    await asyncio.sleep(0)
+    (held,) = approver.held()
+    approver.answer(held.opened.id, Reply.APPROVE, "eva")
+    await first
+    second = asyncio.create_task(ask_about_flow(flow, QUESTION, approver))  # as another policy asks otherwise
+    await asyncio.sleep(0.2)
+
+    assert approver.answer(held.opened.id, Reply.APPROVE, "eva") is not None
+    assert flow.intercepted
+    approver.close()
+    assert (await second).outcome == "cancelled"
+
+
+async def test_flow_that_is_reverted_is_not_approved(updates: list[str]) -> None:
+    flow = new_flow()
+    flow.backup()  # as before a replay
+    asking = await hold(flow)
+    held = flow.comment
+    flow.revert()
+    assert not flow.intercepted
+    while not flow.intercepted:
+        await asyncio.sleep(0.01)
+    assert not asking.done()
+    flow.resume()
+
+    assert (await asking).outcome == "approved"
+    assert held in updates
+
+
+async def test_replay_that_is_reverted_is_taken_back(updates: list[str]) -> None:
+    flow = new_flow()
+    flow.backup()
+    flow.is_replay = "request"
+    asking = await hold(flow)
+    flow.revert()
+
+    assert (await asking).outcome == "cancelled"
+
+
+async def test_each_question_has_its_own_time(updates: list[str]) -> None:
+    approver, flows = InterceptApprover(0.5), [new_flow() for _ in range(6)]
+    first = asyncio.create_task(ask_about_flow(flows[0], ask_about(1), approver))
+    others = []
+    for number, flow in enumerate(flows[1:], start=2):
+        await asyncio.sleep(0.05)
+        others.append(asyncio.create_task(ask_about_flow(flow, ask_about(number), approver)))
+    times = [approval.waited_ms for approval in [await first, *[await other for other in others]]]
+
+    assert min(times) >= 500
 
 
 async def test_what_a_person_wrote_beside_the_flow_stays(updates: list[str]) -> None:

@@ -37,6 +37,9 @@ class Unlimited:
     def begin_stream(self, flow: http.HTTPFlow) -> bool:
         return True
 
+    def change_since(self, flow: http.HTTPFlow) -> str | None:
+        return None
+
     def answer_to_head(self, flow: http.HTTPFlow) -> http.Response | None:
         return None
 

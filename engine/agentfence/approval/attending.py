@@ -38,6 +38,8 @@ _ANSWER_SECONDS: Final = 5.0
 """How long a fence may take to answer before it counts as gone."""
 _LOOK_SECONDS: Final = 0.5
 """Between looks for fences that have started."""
+NO_FENCE: Final = "no fence asks under such an id; `agentfence approvals --list` says what waits"
+NO_ANSWER: Final = "its fence said nothing in time, so it may be yet; the audit log will tell"
 
 
 @slotted
@@ -139,12 +141,13 @@ class Fences:
                 said += self._receive_from(sockets[ready])
         return said, {ready for ready in readable if ready in beside}
 
-    def look_once(self) -> None:
-        """Wait until every fence has said what waits there."""
+    def look_once(self) -> int:
+        """Wait until every fence has said what waits there; give how many have not in time."""
         self.look()
         end = time.monotonic() + _ANSWER_SECONDS
         while time.monotonic() < end and not all(c.has_looked for c in self._connections.values()):
             self.receive(end - time.monotonic())
+        return sum(not connection.has_looked for connection in self._connections.values())
 
     def show(self, id_: str) -> None:
         """Tell the fence that a person sees this question now."""
@@ -153,13 +156,15 @@ class Fences:
     def say(self, id_: str, reply: Reply) -> str | None:
         """Answer a question; give what is wrong with it, None when it counts."""
         if not self._send_about(id_, Say(id_, reply)):
-            return "there is no such fence"
+            return NO_FENCE
         end = time.monotonic() + _ANSWER_SECONDS
         while time.monotonic() < end and self._fence_of(id_) is not None:
             for message in self.receive(end - time.monotonic())[0]:
                 if isinstance(message, Heard) and message.id == id_:
                     return message.problem
-        return "the fence has gone"
+        if self._fence_of(id_) is not None:
+            return NO_ANSWER
+        return "its fence has gone"
 
     def close(self) -> None:
         """End all connections."""

@@ -13,7 +13,6 @@ import time
 from typing import TYPE_CHECKING, Final
 
 from agentfence.approval.attendant import Attendant
-from agentfence.approval.prompt import prompt_for
 from agentfence.approval.queue import ADVICE
 from agentfence.approval.queue_folder import peer_of
 from agentfence.approval.queue_messages import (
@@ -130,11 +129,12 @@ class Desk:
                 self._tell_open(attendant)
                 attendant.tell(Looked())
             case Shown(id=id_):
-                opened = self._find(id_)
+                opened = self._waiting.find_question(id_)
                 if opened is not None:
                     self._waiting.show(opened.question.call_id)
             case Say(id=id_, reply=reply):
-                problem = carry_reply(self._find(id_), reply, attendant.by, self._approver.settle)
+                opened = self._waiting.find_question(id_)
+                problem = carry_reply(opened, reply, attendant.by, self._approver.settle)
                 attendant.tell(Heard(id_, problem))
 
     # what they are told
@@ -147,22 +147,14 @@ class Desk:
         while self._approver.news:
             news = self._approver.news.popleft()
             if isinstance(news, tuple):
-                call_id, outcome, by = news
-                message: Asked | Settled = Settled(self._id_of(call_id), outcome, by)
+                message: Asked | Settled = Settled(*news)
             else:
+                if not self._waiting.is_open(news):  # it ended before anybody was told of it
+                    continue
                 message = self._asked(news)
             for attendant in self._attendants:
                 if attendant.attends:
                     attendant.tell(message)
 
     def _asked(self, opened: Open) -> Asked:
-        question = opened.question
-        return Asked(self._id_of(question.call_id), self._waiting.waited_ms(opened), prompt_for(question))
-
-    # ids
-
-    def _id_of(self, call_id: str) -> str:
-        return f"{self._approver.fence}-{call_id.removeprefix('call-')}"
-
-    def _find(self, id_: str) -> Open | None:
-        return next((o for o in self._waiting.questions() if self._id_of(o.question.call_id) == id_), None)
+        return Asked(opened.id, self._waiting.waited_ms(opened), opened.prompt)

@@ -19,15 +19,21 @@ from agentfence.core.visible import visible
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from agentfence.core.constraints.interface import Json
     from agentfence.core.effects import Question
 
 MAX_TEXT = 2_000
 """Characters of one argument's text that are shown."""
 MAX_ARGUMENTS = 8_000
 """Characters of all arguments together that are shown."""
+_TEXTS = (MAX_TEXT, 500, 100, 40)
+"""How much of each text is shown, the most that fits: no text pushes another argument out of sight."""
 _MAX_FIELD = 1_000
-_NARROWEST = 40
+_WIDEST_SUBJECT = 80
+_NARROWEST = 20
 _LABEL = 11
+READING_SECONDS = 0.5
+"""What is typed so soon after a question is shown was not typed by somebody who has read it."""
 HOLDS_FOR = {"call": "exactly this call", "tool": "every call of this tool that asks for the same reason"}
 """What an approval for the session covers, by `remember`."""
 
@@ -46,6 +52,7 @@ class Prompt:
 
     client: str
     server: str | None
+    """The policy's name for it, which holds no `/`, else its origin."""
     method: str
     tool: str | None
     arguments: str
@@ -60,17 +67,20 @@ class Prompt:
 
     @property
     def subject(self) -> str:
-        """What is asked about, in one word: the tool with its server, else the method."""
+        """What is asked about, in one word: the tool with its server's name, else the method; cut."""
         name = self.tool or self.method
-        return f"{self.server}/{name}" if self.server else name
+        return cut(
+            f"{self.server}/{name}" if self.server and "/" not in self.server else name, _WIDEST_SUBJECT
+        )
 
 
 def prompt_for(question: Question) -> Prompt:
     """Give `question` as it may be shown."""
-    arguments = "\n".join(json_lines(question.arguments, MAX_TEXT))
+    server = question.server or question.origin
+    arguments = _shown(question.arguments)
     return Prompt(
         client=_field(question.client),
-        server=None if question.server is None else _field(question.server),
+        server=_field(server) if server else None,
         method=_field(question.method),
         tool=None if question.tool is None else _field(question.tool),
         arguments=arguments[:MAX_ARGUMENTS],
@@ -80,6 +90,20 @@ def prompt_for(question: Question) -> Prompt:
         message=None if question.message is None else _field(question.message),
         remember=question.remember,
     )
+
+
+def _shown(arguments: Json) -> str:
+    """Give the arguments as JSON, with texts cut until all fits; more than fits where that does not help."""
+    for longest in _TEXTS[:-1]:
+        lines, size = list[str](), 0
+        for line in json_lines(arguments, longest):
+            lines.append(line)
+            size += len(line) + 1
+            if size > MAX_ARGUMENTS + 1:
+                break
+        else:
+            return "\n".join(lines)
+    return "\n".join(json_lines(arguments, _TEXTS[-1]))
 
 
 def render(prompt: Prompt, width: int, name: str = "") -> str:
@@ -106,6 +130,11 @@ def choices(prompt: Prompt, timeout: float) -> str:
     return f"approve? y = yes, n = no{session} (no answer in {timeout:g} s denies) "
 
 
+def once_more(prompt: Prompt) -> str:
+    """Give what is said to anything else that is typed."""
+    return f"please type {'y, n or s' if prompt.remember else 'y or n'}: "
+
+
 def read_reply(text: str, prompt: Prompt) -> Reply | None:
     """Give what a person meant by a line; None when it cannot be told. An empty line denies."""
     match text.strip().lower():
@@ -129,6 +158,11 @@ def _labelled(label: str, text: str | None, columns: int) -> Iterator[str]:
         return
     for position, piece in enumerate(_wrapped(text, columns - _LABEL - 4)):
         yield f"  {label if position == 0 else '':<{_LABEL}}  {piece}"
+
+
+def cut(text: str, columns: int) -> str:
+    """Give `text` in at most so many columns; `…` stands for the rest."""
+    return text if len(_wrapped(text, columns)) == 1 else f"{_wrapped(text, columns - 1)[0]}…"
 
 
 def _wrapped(text: str, columns: int) -> list[str]:

@@ -26,12 +26,9 @@ if TYPE_CHECKING:
     from agentfence.core.effects import Question
 
     type Ended = tuple[str, str, str | None]
-    """The call of a question that has its answer, the outcome, and who gave it."""
+    """The id of a question that has its answer, the outcome, and who gave it."""
 
 ADVICE: Final = "to be asked, run `agentfence approvals` in a terminal and leave it open"
-_NAME_LETTERS: Final = "abcdefghijkmnpqrstuvwxyz23456789"
-"""32, so that each is as likely."""
-_NAME_LENGTH: Final = 5
 _MAX_UNACCEPTED: Final = 16
 
 
@@ -47,8 +44,9 @@ class QueueApprover:
             OSError: There can be no socket.
 
         """
-        self.fence = "".join(_NAME_LETTERS[octet % len(_NAME_LETTERS)] for octet in os.urandom(_NAME_LENGTH))
         self.waiting = Waiting(self.name, timeout)
+        self.fence = self.waiting.run
+        """What its socket is called, and its questions' ids begin with."""
         self.news: deque[Open | Ended] = deque()
         """What the attendants do not know yet."""
         self.is_attended = self.is_closing = False
@@ -85,11 +83,22 @@ class QueueApprover:
         self._thread.join(1.0)
         self.waiting.settle_all("cancelled")
 
-    def settle(self, call_id: str, outcome: str, *, by: str | None = None, remember: bool = False) -> bool:
+    def settle(
+        self,
+        call_id: str,
+        outcome: str,
+        *,
+        only: Open | None = None,
+        by: str | None = None,
+        remember: bool = False,
+    ) -> bool:
         """Answer a question, and have the attendants know; False when it had its answer already."""
-        is_settled = self.waiting.settle(call_id, outcome, by=by, remember=remember)
-        if is_settled:
-            self.news.append((call_id, outcome, by))
+        opened = only or self.waiting.find(call_id)
+        is_settled = opened is not None and self.waiting.settle(
+            call_id, outcome, only=opened, by=by, remember=remember
+        )
+        if opened is not None and is_settled:
+            self.news.append((opened.id, outcome, by))
         return is_settled
 
     def _wake(self) -> None:

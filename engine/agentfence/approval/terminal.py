@@ -34,9 +34,14 @@ class TypedLines:
         self._typed = b""
 
 
-def discard_typed(descriptor: int) -> None:
-    """Forget what was typed before a question could be read: it was no answer to it."""
+def discard_typed(descriptor: int) -> bool:
+    """Forget what was typed before a question could be read: it was no answer to it.
+
+    Gives whether a line was.
+    """
+    has_line = bool(select.select([descriptor], [], [], 0)[0])
     termios.tcflush(descriptor, termios.TCIFLUSH)
+    return has_line
 
 
 def width_of(descriptor: int) -> int:

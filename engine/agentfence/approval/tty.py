@@ -16,7 +16,15 @@ import time
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Final
 
-from agentfence.approval.prompt import Reply, choices, prompt_for, read_reply, render
+from agentfence.approval.prompt import (
+    READING_SECONDS,
+    Reply,
+    choices,
+    once_more,
+    prompt_for,
+    read_reply,
+    render,
+)
 from agentfence.approval.terminal import TypedLines, discard_typed, width_of
 from agentfence.approval.waiting import Waiting
 
@@ -144,16 +152,16 @@ class TtyApprover:
             self._waiting.settle(call_id, "timeout")
             return
         self._waiting.show(call_id)
-        if self._was_unanswered:
-            self._settle_down(call_id)
-        discard_typed(terminal.descriptor)
+        self._settle_down(call_id, SETTLING_SECONDS if self._was_unanswered else READING_SECONDS)
+        if discard_typed(terminal.descriptor):
+            terminal.put(once_more(prompt), 1.0)
         self._was_unanswered = not self._read(call_id, prompt)
         if self._was_unanswered:
             terminal.put("\nAgentFence: this question has ended without an answer, and was denied\n", 1.0)
 
-    def _settle_down(self, call_id: str) -> None:
+    def _settle_down(self, call_id: str, seconds: float) -> None:
         """Let a moment pass in which nothing that is typed counts."""
-        end = time.monotonic() + SETTLING_SECONDS
+        end = time.monotonic() + seconds
         while self._is_open(call_id) and (left := end - time.monotonic()) > 0:
             self._rest(left)
 
@@ -168,7 +176,7 @@ class TtyApprover:
             for line in lines.feed(typed or b"\n"):  # the end of the terminal's input denies
                 reply = read_reply(line, prompt)
                 if reply is None:
-                    self._terminal.put("please type y or n: ", 1.0)
+                    self._terminal.put(once_more(prompt), 1.0)
                     continue
                 remember = reply is Reply.APPROVE_FOR_SESSION
                 outcome = "denied" if reply is Reply.DENY else "approved"

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import time
+from itertools import count
 from typing import TYPE_CHECKING, Final
 
 from agentfence.core.effects import Approval
@@ -13,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from agentfence.approval.interface import Answered
-    from agentfence.approval.prompt import Reply
+    from agentfence.approval.prompt import Prompt, Reply
     from agentfence.core.effects import Question
 
     type Settle = Callable[..., bool]
@@ -21,18 +23,33 @@ if TYPE_CHECKING:
 
 MAX_WAITING: Final = 20
 """A person who has more to answer than this does not read any of it."""
+_NAME_LETTERS: Final = "abcdefghijkmnpqrstuvwxyz23456789"
+"""32, so that each is as likely."""
+_NAME_LENGTH: Final = 5
 
 
 @slotted
 class Open:
     """A question that waits for its answer."""
 
+    id: str
+    """What it is answered by, as `k3f9q-7`, the run and the call; never used for another question."""
     question: Question
     answered: Answered
     asked_at: float
     deadline: float
     """When it counts as unanswered; `shown` moves it."""
     is_shown: bool = False
+    _prompt: Prompt | None = None
+
+    @property
+    def prompt(self) -> Prompt:
+        """The question as a person sees it, made once: arguments may be large, and views look often."""
+        if self._prompt is None:
+            from agentfence.approval.prompt import prompt_for  # most fences are never attended
+
+            self._prompt = prompt_for(self.question)
+        return self._prompt
 
 
 class Waiting:
@@ -44,17 +61,20 @@ class Waiting:
 
     def __init__(self, approver: str, timeout: float, clock: Callable[[], float] = time.monotonic) -> None:
         """Take the approver's name, and how long a question waits once it is shown, in seconds."""
+        self.run = "".join(_NAME_LETTERS[octet % len(_NAME_LETTERS)] for octet in os.urandom(_NAME_LENGTH))
         self.timeout = timeout
         self._approver = approver
         self._clock = clock
         self._open: dict[str, Open] = {}
+        self._numbers = count(2)
+        self._latest_call = -1
         self._lock = threading.Lock()
 
     def add(self, question: Question, answered: Answered) -> Open | None:
         """Let `question` wait; None when too many do, which is then its answer."""
         now = self._clock()
-        opened = Open(question, answered, now, now + self.timeout * MAX_WAITING)
         with self._lock:
+            opened = Open(self._new_id(question), question, answered, now, now + self.timeout * MAX_WAITING)
             has_room = len(self._open) < MAX_WAITING
             if has_room:
                 self._open[question.call_id] = opened
@@ -63,10 +83,26 @@ class Waiting:
             return None
         return opened
 
+    def _new_id(self, question: Question) -> str:
+        """Give an id that no other question has: some calls are asked about more than once."""
+        call = int(question.call_id.removeprefix("call-"))
+        if call <= self._latest_call:
+            return f"{self.run}-{call}.{next(self._numbers)}"
+        self._latest_call = call
+        return f"{self.run}-{call}"
+
     def find(self, call_id: str) -> Open | None:
         """Give the open question about a call; None when it is answered."""
         with self._lock:
             return self._open.get(call_id)
+
+    def find_question(self, id_: str) -> Open | None:
+        """Give the open question of that id; None when it is answered."""
+        return next((opened for opened in self.questions() if opened.id == id_), None)
+
+    def is_open(self, opened: Open) -> bool:
+        """Whether a question still waits."""
+        return self.find(opened.question.call_id) is opened
 
     def questions(self) -> list[Open]:
         """Give all open questions, oldest first."""
@@ -97,15 +133,20 @@ class Waiting:
         call_id: str,
         outcome: str,
         *,
+        only: Open | None = None,
         by: str | None = None,
         remember: bool = False,
         advice: str | None = None,
     ) -> bool:
-        """Answer a question; False when it had its answer already, and then this one counts for nothing."""
+        """Answer the question about a call, or `only` this one about it.
+
+        False when it had its answer already, and then this one counts for nothing.
+        """
         with self._lock:
-            waiting = self._open.pop(call_id, None)
-        if waiting is None:
-            return False
+            waiting = self._open.get(call_id)
+            if waiting is None or (only is not None and waiting is not only):
+                return False
+            del self._open[call_id]
         approval = Approval(outcome, self._approver, by, self.waited_ms(waiting), remember, advice)
         waiting.answered(approval)
         return True
@@ -132,8 +173,8 @@ def carry_reply(opened: Open | None, reply: Reply, by: str, settle: Settle) -> s
         return "it is answered already, or there never was such a question"
     remember = reply is Reply.APPROVE_FOR_SESSION
     if remember and opened.question.remember is None:
-        return "the policy does not let an approval hold for the session here"
+        return "the policy does not let an approval hold for the session, or not for a mere address"
     outcome = "denied" if reply is Reply.DENY else "approved"
-    if not settle(opened.question.call_id, outcome, by=by, remember=remember):
+    if not settle(opened.question.call_id, outcome, only=opened, by=by, remember=remember):
         return "it was answered a moment ago"
     return None

@@ -8,13 +8,16 @@ from __future__ import annotations
 import io
 import json
 import os
+import shutil
+import signal
 import sys
 import time
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from agentfence.approval.attending import Fences
-from agentfence.approval.prompt import Reply, choices, read_reply, render
+from agentfence.approval.prompt import READING_SECONDS, Reply, choices, cut, once_more, read_reply, render
 from agentfence.approval.queue_messages import Settled
 from agentfence.core.errors import UsageError
 from agentfence.core.values import as_dict
@@ -30,6 +33,16 @@ if TYPE_CHECKING:
 _SETTLING_SECONDS: Final = 1.0
 """After a question that ended unanswered: what is typed so soon was meant for that one."""
 _REFUSED: Final = 1
+_WIDE: Final = 200
+"""Columns of a table that is printed elsewhere than on a terminal."""
+_NARROWEST_NAME: Final = 4
+_SAID: Final = MappingProxyType(
+    {
+        Reply.APPROVE: "approved",
+        Reply.APPROVE_FOR_SESSION: "approved, for the session",
+        Reply.DENY: "denied",
+    }
+)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -50,11 +63,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Show what waits, and take answers; give the exit status."""
-    if arguments.session and not arguments.approve:
+    if arguments.session and arguments.approve is None:
         raise UsageError("--session goes with --approve")
-    if arguments.approve:
+    if arguments.approve is not None:
         return _say(arguments.approve, Reply.APPROVE_FOR_SESSION if arguments.session else Reply.APPROVE)
-    if arguments.deny:
+    if arguments.deny is not None:
         return _say(arguments.deny, Reply.DENY)
     if arguments.list:
         return _list(as_json=arguments.json)
@@ -67,7 +80,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _say(id_: str, reply: Reply) -> int:
     fences = Fences(os.environ, attends=False)
-    fences.look_once()
+    fences.look()
     problem = fences.say(id_, reply)
     if problem is not None:
         print(f"agentfence: `{id_}` was not answered: {problem}", file=sys.stderr)
@@ -77,9 +90,13 @@ def _say(id_: str, reply: Reply) -> int:
 
 def _list(*, as_json: bool) -> int:
     fences = Fences(os.environ, attends=False)
-    fences.look_once()
-    for line in map(_json_line, fences.waiting) if as_json else _table(fences.waiting):
+    silent = fences.look_once()
+    columns = shutil.get_terminal_size((_WIDE, 0)).columns
+    for line in map(_json_line, fences.waiting) if as_json else _table(fences.waiting, columns):
         print(line)
+    if silent:
+        print(f"agentfence: fences that did not answer, so that nothing is shown: {silent}", file=sys.stderr)
+        return _REFUSED
     return 0
 
 
@@ -111,18 +128,28 @@ def _json_line(waiting: Waiting) -> str:
     return json.dumps(members)
 
 
-def _table(questions: Iterable[Waiting]) -> list[str]:
-    """Give who, what, how long: a line each, under a heading."""
+def _table(questions: Iterable[Waiting], columns: int) -> list[str]:
+    """Give who, what, how long: a line each, under a heading; a name that would wrap one is cut."""
     rows = [("ID", "WHO", "WHAT", "WAITS")]
     for waiting in questions:
         prompt, seconds = waiting.asked.prompt, time.monotonic() - waiting.since
         rows.append((waiting.asked.id, client_name(prompt.client), prompt.subject, f"{seconds:.0f} s"))
     if len(rows) == 1:
         return ["nothing waits"]
-    widths = [max(len(row[column]) for row in rows) for column in range(4)]
-    return [
-        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
-    ]
+    from rich.cells import cell_len
+
+    ids, who, what, waits = (max(map(cell_len, column)) for column in zip(*rows, strict=True))
+    left = max(2 * _NARROWEST_NAME, columns - 1 - ids - waits - 3 * len("  "))
+    who = min(who, max(left // 2, left - what))
+    widths = ids, who, min(what, left - who), waits
+    return ["  ".join(map(_filled, row, widths)).rstrip() for row in rows]
+
+
+def _filled(text: str, columns: int) -> str:
+    from rich.cells import cell_len
+
+    shown = cut(text, columns)
+    return shown + " " * (columns - cell_len(shown))
 
 
 def client_name(client: str) -> str:
@@ -135,6 +162,14 @@ def client_name(client: str) -> str:
     except OSError:
         return client
     return f"{client} ({visible(name)})"
+
+
+class _StoppedError(Exception):
+    """The person has pressed ^Z."""
+
+
+def _stop(*_: object) -> None:
+    raise _StoppedError
 
 
 class Dialogue:
@@ -154,15 +189,42 @@ class Dialogue:
         """Go on until the person ends it, by ^D or ^C."""
         if isinstance(sys.stdout, io.TextIOWrapper):
             sys.stdout.reconfigure(errors="backslashreplace")
-        self._fences.look()
-        self._print(f"{len(self._fences)} fences ask here; waiting for questions, ^C ends")
+        signal.signal(signal.SIGTSTP, _stop)
+        self._begin()
         while True:
-            said, readable = self._fences.receive(1.0, self._input)
-            self._notice(said)
-            if readable and not self._read():
-                return 0
-            if self._current is None and self._fences.waiting:
-                self._show(self._fences.waiting)
+            try:
+                said, readable = self._fences.receive(1.0, self._input)
+                self._notice(said)
+                if readable and not self._read():
+                    return 0
+                if self._current is None and self._fences.waiting:
+                    self._show(self._fences.waiting)
+            except _StoppedError:
+                self._leave()
+                self._begin()
+            except KeyboardInterrupt:
+                self._print("")  # what the shell says next begins a line
+                raise
+
+    def _begin(self) -> None:
+        self._fences.look()
+        match len(self._fences):
+            case 0:
+                fences = "no fence asks here yet"
+            case 1:
+                fences = "1 fence asks here"
+            case several:
+                fences = f"{several} fences ask here"
+        self._print(f"{fences}; waiting for questions, ^C ends")
+
+    def _leave(self) -> None:
+        """Be away until the shell has this go on: what would wait for a person who is away is denied."""
+        self._fences.close()
+        self._current = None
+        self._print("\nnobody is there while this is stopped")
+        signal.signal(signal.SIGTSTP, signal.SIG_DFL)
+        os.kill(os.getpid(), signal.SIGTSTP)
+        signal.signal(signal.SIGTSTP, _stop)
 
     def _print(self, text: str, end: str = "\n") -> None:
         print(text, end=end, flush=True)
@@ -170,13 +232,15 @@ class Dialogue:
     def _show(self, questions: list[Waiting]) -> None:
         from agentfence.approval.terminal import discard_typed, width_of
 
-        self._current = current = questions[0]
+        self._current, columns = questions[0], width_of(sys.stdout.fileno())
+        current = self._current
         if len(questions) > 1:
-            self._print("\n" + "\n".join(_table(questions)))
-        shown = render(current.asked.prompt, width_of(sys.stdout.fileno()), current.asked.id)
+            self._print("\n" + "\n".join(_table(questions, columns)))
+        shown = render(current.asked.prompt, columns, current.asked.id)
         self._print(f"\n{shown}{choices(current.asked.prompt, current.timeout)}", end="")
         discard_typed(self._input)
         self._typed.clear()
+        self._deaf_until = max(self._deaf_until, time.monotonic() + READING_SECONDS)
         self._fences.show(current.asked.id)
 
     def _notice(self, said: list[FromFence]) -> None:
@@ -202,14 +266,15 @@ class Dialogue:
             return True
         if time.monotonic() < self._deaf_until:
             self._typed.clear()
+            self._print(once_more(self._current.asked.prompt), end="")
             return True
         for line in lines:
             reply = read_reply(line, self._current.asked.prompt)
             if reply is None:
-                self._print("please type y or n: ", end="")
+                self._print(once_more(self._current.asked.prompt), end="")
                 continue
             id_, self._current = self._current.asked.id, None
             problem = self._fences.say(id_, reply)
-            self._print(f"not answered: {problem}" if problem else f"{id_}: {reply.value.replace('_', ' ')}")
+            self._print(f"not answered: {problem}" if problem else f"{id_}: {_SAID[reply]}")
             return True
         return True

@@ -82,6 +82,8 @@ class Question:
     """The policy's own words for this rule."""
     remember: str | None
     """`call` or `tool` where the policy lets an approval hold for the session."""
+    origin: str = ""
+    """Of the server, over HTTP."""
 
 
 @message_value

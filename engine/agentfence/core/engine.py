@@ -237,8 +237,9 @@ def _distrust(
     tell(f"taint: {found}")
     if taint.denies:
         return _of_rule(rule, Verdict.DENY, "taint_denied", found)
+    why = f"{found}; {decision.reason}" if decision.verdict is Verdict.ASK else found
     # An approval that was given for other arguments, or before, is none for these.
-    return replace(_of_rule(rule, Verdict.ASK, "taint_escalated", found), remember=None)
+    return replace(_of_rule(rule, Verdict.ASK, "taint_escalated", why), remember=None)
 
 
 def _exceeded(rule: Rule, rate: RateLimit, session: Session, time: float, tell: Trace) -> Decision | None:
@@ -263,8 +264,8 @@ def _unfit(arguments: OwnSchema, call: Call, circumstances: Circumstances, tell:
 def _first_failure(
     rule: Rule, arguments: Arguments, circumstances: Circumstances, tell: Trace
 ) -> Failure | None:
-    """Give the first failure; with `otherwise`, one that forbids comes before one that does not cover."""
-    uncovered: Failure | None = None
+    """Give the first failure; with `otherwise`, one that forbids comes before all that do not cover."""
+    uncovered: list[Failure] = []
     for constraint in rule.constraints:
         failure = constraint.check(arguments, circumstances)
         if tell is not _untold:
@@ -274,8 +275,12 @@ def _first_failure(
             continue
         if rule.otherwise is None or not failure.allow_list:
             return failure
-        uncovered = uncovered or failure
-    return uncovered
+        uncovered.append(failure)
+    if not uncovered:
+        return None
+    from agentfence.core.constraints.interface import together  # policies without constraints do without it
+
+    return together(uncovered)
 
 
 def _depends_on_name_alone(rule: Rule) -> bool:

@@ -16,6 +16,7 @@ from agentfence.core.values import replace
 if TYPE_CHECKING:
     from agentfence.core.constraints.interface import Circumstances
     from agentfence.core.decision import Decision
+    from agentfence.core.effects import Approval
     from agentfence.core.gate import Gate
     from agentfence.core.pending import Judged, Pending
 
@@ -48,7 +49,12 @@ def _still_holds(member: Judged, again: Judged) -> bool:
         case Verdict.DENY:
             return not member.approval.is_approved
         case Verdict.ASK:
-            return not member.approval.is_approved or _asks(again.decision) == _asks(member.decision)
+            return not member.approval.is_approved or _asks_alike(member, again, member.approval)
+
+
+def _asks_alike(member: Judged, again: Judged, approval: Approval) -> bool:
+    holds_for_as_much = again.decision.remember == member.decision.remember
+    return _asks(again.decision) == _asks(member.decision) and (holds_for_as_much or not approval.remember)
 
 
 def _asks(decision: Decision) -> tuple[str | None, ...]:

@@ -67,7 +67,10 @@ def _settle(gate: Gate, pending: Pending, time: float) -> Effects:
     if mode is Mode.ENFORCE:
         asked = [member for member in pending.members if member.is_open]
         if asked:
-            ask = Ask(question_about(asked[0], pending.conversation, gate.events), pending)
+            question = question_about(
+                asked[0], pending.conversation, gate.events, from_server=pending.from_server
+            )
+            ask = Ask(question, pending)
             _keep(pending, Stage.ASKED, time)
             return (ask,)
     return _send_on(gate, pending, time)

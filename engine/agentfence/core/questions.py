@@ -14,7 +14,9 @@ if TYPE_CHECKING:
     from agentfence.core.session import Conversation
 
 
-def question_about(member: Judged, conversation: Conversation, events: Events) -> Question:
+def question_about(
+    member: Judged, conversation: Conversation, events: Events, *, from_server: bool = False
+) -> Question:
     """Give the question about a message that a policy says to ask about, redacted.
 
     Raises:
@@ -24,16 +26,17 @@ def question_about(member: Judged, conversation: Conversation, events: Events) -
     message, decision, session = member.message, member.decision, conversation.session
     if not isinstance(message, Request | Notification):
         raise TypeError("only a request or a notification can need a person")
-    tool = tool_of(message)
+    tool, reason = tool_of(message), events.text(decision.reason)
     return Question(
         call_id=member.call_id,
         client=session.client,
         server=conversation.server,
+        origin=conversation.origin,
         method=events.name(message.method),
         tool=None if tool is None else events.name(tool),
         arguments=events.arguments(message),
         rule=decision.rule,
-        reason=events.text(decision.reason),
+        reason=f"the server asks this of the agent; {reason}" if from_server else reason,
         message=decision.message,
         remember=decision.remember if session.is_identified else None,
     )

@@ -18,7 +18,7 @@ _INDENT = "  "
 def json_lines(
     value: Json, longest_text: int, indent: str = "", label: str = "", end: str = ""
 ) -> Iterator[str]:
-    """Give the lines of `value`; of a text at most `longest_text` characters, and how many are missing.
+    """Give the lines of `value`; of a longer text than `longest_text` its two ends, and how much is missing.
 
     `label` stands before the value, and `end` behind it.
     """
@@ -41,6 +41,9 @@ def json_lines(
 
 
 def _quoted(text: str, longest: int) -> str:
-    shown = visible(json.dumps(text[:longest], ensure_ascii=False))
     left_out = len(text) - longest
-    return shown if left_out <= 0 else f"{shown}… {left_out:,} more characters"
+    if left_out <= 0:
+        return visible(json.dumps(text, ensure_ascii=False))
+    end = longest // 4  # what a command does is as often said at its end
+    ends = text[: longest - end], text[len(text) - end :]
+    return f"… {left_out:,} more characters …".join(visible(json.dumps(e, ensure_ascii=False)) for e in ends)

@@ -7,10 +7,17 @@ something that it is not.
 from __future__ import annotations
 
 import unicodedata
+from typing import TYPE_CHECKING
 
 from agentfence.core.late_regex import late_regex
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
 _INVISIBLE = frozenset({"Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp", "Zs"})
+_MARKS = frozenset({"Mn", "Me"})
+_MOST_MARKS = 4
+"""On one letter, more than any script needs; piled up they cover the lines above and below."""
 # Letters, marks and symbols that show nothing, or change how their neighbour looks.
 _BLANK = late_regex(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
@@ -29,13 +36,16 @@ def hides_something(text: str) -> bool:
 
 
 def visible(text: str) -> str:
-    r"""Give `text` with controls, bidirectional marks, zero-width and odd blanks as `\u{…}`."""
+    r"""Give `text` with controls, bidirectional marks, zero-width, odd blanks, piled-up marks as `\u{…}`."""
     if text.isascii() and text.isprintable():
         return text
-    return "".join(map(_visible_character, text))
+    return "".join(_visible_characters(text))
 
 
-def _visible_character(character: str) -> str:
-    if character == " " or not (unicodedata.category(character) in _INVISIBLE or _BLANK.match(character)):
-        return character
-    return f"\\u{{{ord(character):x}}}"
+def _visible_characters(text: str) -> Iterator[str]:
+    marks = 0
+    for character in text:
+        category = unicodedata.category(character)
+        marks = marks + 1 if category in _MARKS else 0
+        is_hidden = category in _INVISIBLE or marks > _MOST_MARKS or _BLANK.match(character) is not None
+        yield f"\\u{{{ord(character):x}}}" if is_hidden and character != " " else character

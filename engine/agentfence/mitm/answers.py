@@ -451,12 +451,13 @@ class AnswerSide:
         exchange = self.exchanges.find(flow)
         if exchange is None or exchange.stage is not Stage.JUDGED:
             return None
-        self.fence.report(f"the server cannot be reached: {problem}")
+        text = exchange.unsent or "the server cannot be reached"
+        self.fence.report(text if exchange.unsent else f"{text}: {problem}")
         if exchange.is_post_for_stream:
             exchange.stage = Stage.ANSWERED
-            self._end_posted(flow, exchange, "the server cannot be reached")
+            self._end_posted(flow, exchange, text)
             return accepted()
-        body = self._forwarded(self._server_gone(exchange, "the server cannot be reached"), exchange)
+        body = self._forwarded(self._server_gone(exchange, text), exchange)
         exchange.stage = Stage.ANSWERED
         return None if body is None else json_response(200, body)
 

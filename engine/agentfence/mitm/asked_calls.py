@@ -1,6 +1,7 @@
 """Requests over HTTP that wait for a person, found again when another POST cancels them.
 
-Without an MCP session each POST is on its own, so the gate cannot see that the two belong together.
+Without an MCP session each POST is on its own, so the gate cannot see that the two belong together. Nor
+can anybody tell apart what two programs at one address ask under the same id: both questions are taken back.
 """
 
 from __future__ import annotations
@@ -27,18 +28,21 @@ class AskedCalls:
 
     def __init__(self) -> None:
         """Begin with none."""
-        self._call_ids: dict[tuple[Place, str], str] = {}
+        self._call_ids: dict[tuple[Place, str], list[str]] = {}
 
     @contextmanager
     def waiting(self, ask: Ask, place: Place) -> Iterator[None]:
         """Know the requests that `ask` holds, while it waits."""
         keys = [(place, str(member.id)) for member in ask.pending.members if member.id is not None]
-        self._call_ids.update(dict.fromkeys(keys, ask.question.call_id))
+        for key in keys:
+            self._call_ids.setdefault(key, []).append(ask.question.call_id)
         try:
             yield
         finally:
             for key in keys:
-                self._call_ids.pop(key, None)
+                self._call_ids[key].remove(ask.question.call_id)
+                if not self._call_ids[key]:
+                    del self._call_ids[key]
 
     def cancelled_by(self, body: bytes, place: Place) -> tuple[str, ...]:
         """Give the calls whose questions `body` takes back."""
@@ -46,5 +50,4 @@ class AskedCalls:
             return ()
         envelope = read_envelope(body, max_body=len(body), max_batch=1)
         id_ = cancelled_id(envelope.message) if isinstance(envelope, Single) else None
-        found = None if id_ is None else self._call_ids.get((place, str(id_)))
-        return () if found is None else (found,)
+        return () if id_ is None else tuple(self._call_ids.get((place, str(id_)), ()))

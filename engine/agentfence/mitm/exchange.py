@@ -51,6 +51,10 @@ class Exchange:
     """Whether the server was told that nothing behind this is a request; the host ends the agent's, too."""
     named_host: str = ""
     """The `Host` that the agent sent."""
+    sent: tuple[object, ...] | None = None
+    """The request as it is to be sent; None where nobody can change it any more."""
+    unsent: str | None = None
+    """Why it was not sent, though it might have been."""
     instead: http.Response | None = None
     """What goes to the agent in place of the server's answer."""
 

@@ -2,7 +2,8 @@
 
 Under mitmweb and the console a flow that is held shows who is waited for: *resume* approves, *kill*
 denies. The host's `wait_for_resume` is never woken by a kill (mitmproxy issue 8045), and no hook tells
-that a client has gone, so both are looked for.
+that a client has gone, so both are looked for. That a flow is no longer held says nothing: whoever
+reverts one puts back how it was before it was held.
 """
 
 from __future__ import annotations
@@ -15,7 +16,6 @@ from typing import TYPE_CHECKING, Final
 from mitmproxy import ctx, hooks
 from mitmproxy.flow import Error
 
-from agentfence.approval.prompt import prompt_for
 from agentfence.approval.waiting import Waiting, carry_reply
 from agentfence.core.values import frozen
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from mitmproxy import http
 
     from agentfence.approval.interface import Answered, Approver
-    from agentfence.approval.prompt import Reply
+    from agentfence.approval.prompt import Prompt, Reply
     from agentfence.approval.waiting import Open
     from agentfence.core.effects import Approval, Question
 
@@ -58,23 +58,26 @@ class InterceptApprover:
 
     def ask(self, question: Question, answered: Answered) -> None:
         """Hold the flow, from mitmproxy's event loop."""
-        call_id, ours = question.call_id, _asks(question, self._waiting.timeout)
-        flow = self._flows[call_id]
-        former = flow.comment
+        call_id, flow = question.call_id, self._flows[question.call_id]
+        former, ours = flow.comment, ""
 
         def let_go(approval: Approval) -> None:
-            del self._flows[call_id]
+            self._flows.pop(call_id, None)
             if flow.comment == ours:  # else somebody wrote there meanwhile
                 flow.comment = former
             flow.resume()
             answered(approval)
 
-        if self._waiting.add(question, let_go) is None:
+        opened = self._waiting.add(question, let_go)
+        if opened is None:
             return
-        flow.comment = ours
+        flow.comment = ours = _asks(opened.prompt, self._waiting.timeout)
         flow.intercept()
+        # At once, as it takes a flow for resumed that is not held when it begins.
+        loop = asyncio.get_running_loop()
+        resumed = asyncio.Task(flow.wait_for_resume(), loop=loop, eager_start=True)
         self._waiting.show(call_id)
-        task = asyncio.get_running_loop().create_task(self._hold(flow, call_id))
+        task = loop.create_task(self._hold(flow, opened, resumed))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
@@ -91,36 +94,43 @@ class InterceptApprover:
             for opened in waiting.questions()
         ]
 
-    def answer(self, call_id: str, reply: Reply, by: str) -> str | None:
-        """Take a person's word on a call; give what is wrong with it, None when it counts."""
-        return carry_reply(self._waiting.find(call_id), reply, by, self._waiting.settle)
+    def answer(self, id_: str, reply: Reply, by: str) -> str | None:
+        """Take a person's word on a question; give what is wrong with it, None when it counts."""
+        return carry_reply(self._waiting.find_question(id_), reply, by, self._waiting.settle)
 
     def withdraw(self, call_id: str) -> None:
         """Let go of the flow of a question."""
         self._waiting.settle(call_id, "cancelled")
+        self._flows.pop(call_id, None)
 
     def close(self) -> None:
         """Let go of all flows."""
         self._waiting.settle_all("cancelled")
 
-    async def _hold(self, flow: http.HTTPFlow, call_id: str) -> None:
+    async def _hold(self, flow: http.HTTPFlow, opened: Open, resumed: asyncio.Task[None]) -> None:
+        outcome = "io_error"
         try:
             # Without it a view shows the hold only when it is drawn anew.
-            await ctx.master.addons.trigger_event(hooks.UpdateHook([flow]))
-            await self._wait(flow, call_id)
+            await _show(flow)
+            outcome = await self._wait(flow, opened, resumed)
         finally:
-            self._waiting.settle(call_id, "io_error")  # unless it was answered
+            resumed.cancel()
+            self._waiting.settle(opened.question.call_id, outcome, only=opened)
 
-    async def _wait(self, flow: http.HTTPFlow, call_id: str) -> None:
-        while self._waiting.find(call_id) is not None:
+    async def _wait(self, flow: http.HTTPFlow, opened: Open, resumed: asyncio.Task[None]) -> str:
+        """Give what came of a question; whatever it is where somebody else has answered it."""
+        while self._waiting.is_open(opened):
             if is_killed(flow):
-                self._waiting.settle(call_id, "denied")
-            elif not flow.intercepted:
-                self._waiting.settle(call_id, "approved")
-            elif self._waiting.expired():
-                self._waiting.settle(call_id, "timeout")
-            else:
-                await asyncio.sleep(POLL_SECONDS)
+                return "denied"
+            if resumed.done():
+                return "approved"
+            if self._waiting.left(opened) <= 0:
+                break
+            if not flow.intercepted:
+                flow.intercept()
+                await _show(flow)
+            await asyncio.wait([resumed], timeout=POLL_SECONDS)
+        return "timeout"
 
 
 async def ask_about(flow: http.HTTPFlow, question: Question, approver: Approver) -> Approval:
@@ -138,15 +148,25 @@ async def ask_about(flow: http.HTTPFlow, question: Question, approver: Approver)
 
     if isinstance(approver, InterceptApprover):
         approver.carry(question.call_id, flow)
-    approver.ask(question, answered)
-    while not answer.done():
-        if has_left(flow) or (is_killed(flow) and approver.name != InterceptApprover.name):
-            approver.withdraw(question.call_id)
-        await asyncio.wait([answer], timeout=POLL_SECONDS)
+    replay = flow.is_replay
+    try:
+        approver.ask(question, answered)
+        while not answer.done():
+            is_over = has_left(flow) or flow.is_replay != replay  # who reverts a replay takes it back
+            if is_over or (is_killed(flow) and approver.name != InterceptApprover.name):
+                approver.withdraw(question.call_id)
+            await asyncio.wait([answer], timeout=POLL_SECONDS)
+    except BaseException:  # nobody waits for the answer any more
+        approver.withdraw(question.call_id)
+        raise
     if is_killed(flow):  # the answer is ours to give: a killed flow would get none
         flow.error = None
         flow.live = True
     return answer.result()
+
+
+async def _show(flow: http.HTTPFlow) -> None:
+    await ctx.master.addons.trigger_event(hooks.UpdateHook([flow]))
 
 
 def is_killed(flow: http.HTTPFlow) -> bool:
@@ -159,9 +179,8 @@ def has_left(flow: http.HTTPFlow) -> bool:
     return flow.is_replay is None and flow.client_conn.timestamp_end is not None
 
 
-def _asks(question: Question, timeout: float) -> str:
+def _asks(prompt: Prompt, timeout: float) -> str:
     """Give what stands beside a held flow, in one line."""
-    prompt = prompt_for(question)
     own_words = f" ({prompt.message})" if prompt.message else ""
     return (
         f"✋ ask {prompt.subject} for {prompt.client}: resume approves, kill denies, "

@@ -100,6 +100,10 @@ class Limits(Protocol):
         """Give the 413, with its event written."""
         ...
 
+    def change_since(self, flow: http.HTTPFlow) -> str | None:
+        """Say what somebody did to a request since it was judged; None: it may be sent."""
+        ...
+
     def answer_to_head(self, flow: http.HTTPFlow) -> http.Response | None:
         """Give the answer, with its event written, that a body would not change; None: it is read."""
         ...
@@ -185,6 +189,17 @@ class FenceStream(HttpStream):
                 return True
             case Growth.STREAM if beginning is not None:
                 yield from self._let_pass(beginning)
+        return False
+
+    def make_server_connection(self) -> layer.CommandGenerator[bool]:
+        """Connect to the server; False where that fails, or the request is another one meanwhile."""
+        if not (yield from super().make_server_connection()):
+            return False
+        change = self.limits.change_since(self.flow)
+        if change is None:
+            return True
+        error = ResponseProtocolError(self.stream_id, change, ErrorCode.GENERIC_SERVER_ERROR)
+        yield from self.handle_protocol_error(error)
         return False
 
     def _declared_size(self) -> int:

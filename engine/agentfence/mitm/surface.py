@@ -24,7 +24,7 @@ from agentfence.mitm.dispatch import RememberingAddons
 from agentfence.mitm.exchange import Exchange, Stage
 from agentfence.mitm.heads import RequestHeads
 from agentfence.mitm.injecting import inject
-from agentfence.mitm.intercepting import ask_about
+from agentfence.mitm.intercepting import ask_about, is_killed
 from agentfence.mitm.layers import Growth
 from agentfence.mitm.requests import (
     NOT_JUDGED,
@@ -125,13 +125,31 @@ class Surface(AnswerSide):
         exchange.named_host = named.decode("latin-1")
         if is_reverse(flow):
             name_server(flow.request)
-        body = flow.request.raw_content
-        if exchange.stage is not Stage.PASSED or body == b"":
-            return
-        host, sorter = flow.request.host, self._sorter
-        if sorter.is_of_server(host) or (not _begins_as_json(body) and sorter.is_judged(host)):
-            end_connection(flow.request)
+        if exchange.stage is Stage.PASSED:
+            self._end_behind(flow.request, exchange)
+        if self.display.has_view:  # where it can be edited until it is sent, also while its server is called
+            exchange.sent = snapshot_of(flow.request)
+
+    def _end_behind(self, request: http.Request, exchange: Exchange) -> None:
+        """Have no request read behind one whose body was not judged, where the server may be a judged one."""
+        body, host, sorter = request.raw_content, request.host, self._sorter
+        if body != b"" and (
+            sorter.is_of_server(host) or (not _begins_as_json(body) and sorter.is_judged(host))
+        ):
+            end_connection(request)
             exchange.ends_connection = True
+
+    def change_since(self, flow: http.HTTPFlow) -> str | None:
+        """Say what somebody did in a view to a request since it was judged."""
+        exchange = self.exchanges.find(flow) if self.display.has_view else None
+        if exchange is None or exchange.sent is None:
+            return None
+        if is_killed(flow):
+            flow.error, flow.live = None, True  # the answer is ours to give
+            exchange.unsent = "a person ended it before it was sent"
+        elif snapshot_of(flow.request) != exchange.sent:
+            exchange.unsent = "it was edited after it was judged, and not sent"
+        return exchange.unsent
 
     def _open(self, flow: http.HTTPFlow, refusal: http.Response | None = None) -> Exchange:
         """Give a new exchange armed with `refusal`; the one that was made for this request before, if it was.

@@ -16,8 +16,9 @@ from agentfence.core.constraints.fields import (
     parse_selector,
     parse_selectors,
     text_readings,
+    uncovered,
 )
-from agentfence.core.constraints.interface import Failure, SpecError
+from agentfence.core.constraints.interface import Failure, SpecError, together
 
 TABLE = yaml.safe_load((Path(__file__).parents[2] / "cases" / "fields" / "select.yaml").read_text())
 CASES = [
@@ -147,3 +148,30 @@ def test_every_text_below_a_selected_key_is_found_or_the_call_fails(arguments):
 
     if not isinstance(found, Failure):
         assert {item.text for item in everything} <= {item.text for item in found}
+
+
+@pytest.mark.parametrize(
+    ("names", "reason"),
+    [
+        (["a"], "argument `a` is not allowed"),
+        (["a", "b", "a"], "arguments `a`, `b` are not allowed"),
+        ([*"abcdefg"], "arguments `a`, `b`, `c`, `d`, `e` and 2 more are not allowed"),
+    ],
+)
+def test_every_field_that_is_not_covered_is_named(names: list[str], reason: str) -> None:
+    assert uncovered("arg_not_allowed", names, "not allowed") == Failure(
+        "arg_not_allowed", reason, "a", allow_list=True
+    )
+
+
+def test_nothing_that_is_not_covered_is_no_failure() -> None:
+    assert uncovered("arg_not_allowed", [], "not allowed") is None
+
+
+def test_all_reasons_are_told_as_one() -> None:
+    failures = [Failure(f"code_{n}", f"reason {n}", allow_list=True) for n in range(7)]
+
+    assert together(failures[:1]) is failures[0]
+    assert together([*failures[:2], failures[0]]).reason == "reason 0; reason 1"
+    assert together(failures).reason.endswith("reason 4; 2 more reasons")
+    assert together(failures).code == "code_0"

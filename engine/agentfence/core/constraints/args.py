@@ -21,6 +21,7 @@ from agentfence.core.constraints.fields import (
     parse_selector,
     text_readings,
     twin_failure,
+    uncovered,
 )
 from agentfence.core.constraints.globs import GlobSet, compile_glob, compile_globs
 from agentfence.core.constraints.interface import Failure, SpecError
@@ -139,7 +140,7 @@ class Args:
         twin = self._selectors.find_twin(arguments)
         if twin is not None:
             return twin_failure(twin, "arg_missing")
-        unlisted: Found | None = None
+        unlisted: list[str] = []
         for field in self._fields:
             found = field.selector.select_whole(arguments)
             if not found and field.required:
@@ -149,12 +150,9 @@ class Args:
                 problem = _misplaced(item) or field.find_violation(item.value)
                 if problem is not None:
                     return Failure(problem[0], f"argument `{item.path}` {problem[1]}", field.selector.text)
-                if unlisted is None and not field.is_listed(item.value):
-                    unlisted = item
-        if unlisted is None:
-            return None
-        reason = f"argument `{unlisted.path}` is not in the allowed values"
-        return Failure("arg_not_allowed", reason, unlisted.path, allow_list=True)
+                if not field.is_listed(item.value):
+                    unlisted.append(item.path)
+        return uncovered("arg_not_allowed", unlisted, "not in the allowed values")
 
 
 def build(spec: Mapping[str, Any], context: BuildContext) -> Args:

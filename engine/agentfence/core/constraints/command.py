@@ -17,7 +17,7 @@ from agentfence.core.constraints.command_judging import CommandRules, Problem, S
 from agentfence.core.constraints.command_patterns import compile_allowed, compile_denied
 from agentfence.core.constraints.effort import TOO_MUCH
 from agentfence.core.constraints.fields import Selectors, build_fields, text_readings, twin_failure
-from agentfence.core.constraints.interface import Failure, SpecError
+from agentfence.core.constraints.interface import Failure, SpecError, together
 from agentfence.core.values import frozen
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ class CommandConstraint:
         for failure in failures:
             if not failure.allow_list:
                 return failure
-        return failures[0] if failures else None
+        return together(failures) if failures else None
 
     def _find_failures(self, arguments: Arguments, circumstances: Circumstances) -> list[Failure]:
         failures: list[Failure] = []
@@ -114,7 +114,7 @@ class CommandConstraint:
     def _judge(self, value: Json) -> Problem | None:
         match value:
             case str():
-                return self._judge_line(value) or self._judge_text_of_list(value)
+                return _worse(self._judge_line(value), self._judge_text_of_list(value))
             case [] if self.takes_lists:
                 return Problem("command_empty", "is empty")
             case list() if self.takes_lists and _are_texts(value):
@@ -132,6 +132,13 @@ class CommandConstraint:
     def _judge_text_of_list(self, line: str) -> Problem | None:
         _, *elements = text_readings(line)
         return self.rules.judge_list(elements) if elements else None
+
+
+def _worse(one: Problem | None, other: Problem | None) -> Problem | None:
+    """Give the problem that forbids, where one only lacks an allowance; else the first there is."""
+    if one is None or (one.allow_list and other is not None and not other.allow_list):
+        return other
+    return one
 
 
 def _cost(value: Json) -> int:

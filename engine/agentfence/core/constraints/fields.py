@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 
     from agentfence.core.constraints.interface import Arguments, Json
 
+_MOST_NAMED: Final = 5
+"""Fields that one reason names."""
 EVERYTHING = "**"
 """The selector of every string at any depth."""
 
@@ -234,6 +236,21 @@ def collect_text(selectors: Selectors, arguments: Arguments, missing_code: str) 
         names = " or ".join(f"`{selector.text}`" for selector in selectors)
         return Failure(missing_code, f"missing required argument {names}", selectors[0].text)
     return texts
+
+
+def uncovered(code: str, fields: Collection[str], reason: str) -> Failure | None:
+    """Give the failure of a call in which nothing is forbidden, but these fields lack an allowance.
+
+    All are named: who lets a call pass for one of them did not say so of another. `reason` completes
+    `argument … is`.
+    """
+    if not fields:
+        return None
+    names = list(dict.fromkeys(fields))
+    shown = ", ".join(f"`{name}`" for name in names[:_MOST_NAMED])
+    more = f" and {len(names) - _MOST_NAMED:,} more" if len(names) > _MOST_NAMED else ""
+    text = f"argument {shown} is {reason}" if len(names) == 1 else f"arguments {shown}{more} are {reason}"
+    return Failure(code, text, names[0], allow_list=True)
 
 
 def twin_failure(name: str, code: str) -> Failure:

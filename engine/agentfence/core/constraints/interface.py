@@ -12,10 +12,10 @@ Invariants
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 
-from agentfence.core.values import field, frozen, message_value
+from agentfence.core.values import field, frozen, message_value, replace
 
 if TYPE_CHECKING:
     from agentfence.core.constraints.effort import Effort
@@ -42,6 +42,22 @@ class Failure:
     `otherwise: ask` may ask instead."""
     retry_after_ms: int | None = None
     """For `rate_exceeded`: when the same call would pass."""
+
+
+_MOST_REASONS = 5
+
+
+def together(failures: Sequence[Failure]) -> Failure:
+    """Give all that allow lists do not cover as one failure, with the code of the first.
+
+    All is told: who lets a call pass for one reason did not say so of another.
+    """
+    reasons = list(dict.fromkeys(failure.reason for failure in failures))
+    if len(reasons) == 1:
+        return failures[0]
+    left_out = len(reasons) - _MOST_REASONS
+    more = [f"{left_out:,} more reasons"] if left_out > 0 else []
+    return replace(failures[0], reason="; ".join([*reasons[:_MOST_REASONS], *more]))
 
 
 @message_value

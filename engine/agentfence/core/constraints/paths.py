@@ -17,7 +17,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from agentfence.core.constraints.effort import TOO_MUCH
-from agentfence.core.constraints.fields import build_fields, collect_text, text_readings
+from agentfence.core.constraints.fields import build_fields, collect_text, text_readings, uncovered
 from agentfence.core.constraints.interface import Circumstances, Failure, SpecError
 from agentfence.core.constraints.path_globs import deepen, is_wild
 from agentfence.core.constraints.path_patterns import PathPatterns, compile_path_patterns
@@ -73,19 +73,16 @@ class Paths:
         texts = collect_text(self.fields, arguments, "path_missing")
         if isinstance(texts, Failure):
             return None if self.optional and self._lacks_only_text(arguments) else texts
-        not_allowed: str | None = None
+        not_allowed: list[str] = []
         for field, text in texts:
             if self.optional and not text:
                 continue
             try:
                 if not self._judge_text(text, circumstances):
-                    not_allowed = not_allowed or field
+                    not_allowed.append(field)
             except Refused as refusal:
                 return Failure(refusal.code, f"argument `{field}` {refusal.reason}", field)
-        if not_allowed is None:
-            return None
-        reason = f"argument `{not_allowed}` is not in the allowed paths"
-        return Failure("path_not_allowed", reason, not_allowed, allow_list=True)
+        return uncovered("path_not_allowed", not_allowed, "not in the allowed paths")
 
     def _surely_passes(self, arguments: Arguments) -> bool:
         """Whether the arguments are as in nearly all calls, and nothing of them is refused; else take a look.

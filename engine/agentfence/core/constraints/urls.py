@@ -16,7 +16,7 @@ from ipaddress import IPv4Network, IPv6Network, ip_network
 from typing import TYPE_CHECKING, Any
 
 from agentfence.core.constraints.effort import TOO_MUCH
-from agentfence.core.constraints.fields import build_fields, collect_text
+from agentfence.core.constraints.fields import build_fields, collect_text, uncovered
 from agentfence.core.constraints.interface import Failure, SpecError
 from agentfence.core.constraints.url_globs import expansion_cost
 from agentfence.core.constraints.url_hosts import HostClass, host_class, read_address
@@ -104,16 +104,20 @@ class UrlsConstraint:
         found = collect_text(self.selectors, arguments, "url_missing")
         if isinstance(found, Failure):
             return found
+        not_allowed: list[str] = []
         for text in found:
             for part in _parts(text.text):
                 if not circumstances.affords(_cost(part)):
                     return Failure("url_invalid", f"argument `{text.path}` {TOO_MUCH}", text.path)
-                failure = self._check_text(part, text.path)
-                if failure is not None:
-                    return failure
-        return None
+                verdict = self._check_text(part, text.path)
+                if isinstance(verdict, Failure):
+                    return verdict
+                if not verdict:
+                    not_allowed.append(text.path)
+        return uncovered("url_not_allowed", not_allowed, "covered by no allowed pattern")
 
-    def _check_text(self, text: str, field: str) -> Failure | None:
+    def _check_text(self, text: str, field: str) -> Failure | bool:
+        """Say whether the allow list covers a URL; or what forbids it."""
         if not text:
             return Failure("url_missing", f"argument `{field}` is empty", field)
         url = read_url(text)
@@ -124,7 +128,7 @@ class UrlsConstraint:
             return Failure("url_file_scheme", f"argument `{field}` is a `file:` URL", field)
         return self._judge(url, field)
 
-    def _judge(self, url: Url, field: str) -> Failure | None:
+    def _judge(self, url: Url, field: str) -> Failure | bool:
         is_covered = is_written_out = False
         for allowed in self.allow or ():
             if allowed.matches_url(url):
@@ -137,11 +141,8 @@ class UrlsConstraint:
                 reason = f"the URL in argument `{field}` is denied by pattern `{denied.text}`"
                 return Failure("url_denied", reason, field)
         if self.allow is None:
-            return None if url.scheme in ("http", "https") else _refuse_scheme(field)
-        if is_covered:
-            return None
-        reason = f"the URL in argument `{field}` is covered by no allowed pattern"
-        return Failure("url_not_allowed", reason, field, allow_list=True)
+            return True if url.scheme in ("http", "https") else _refuse_scheme(field)
+        return is_covered
 
     def _may_reach(self, host: str, *, is_written_out: bool) -> bool:
         if self.is_original and read_address(host) is not None:

@@ -44,6 +44,11 @@ class Display:
         self._update = update
         self._hint = hint
 
+    @property
+    def has_view(self) -> bool:
+        """Whether flows are shown where a person can change them."""
+        return self._update is not None
+
     def note_for(self, flow: http.HTTPFlow) -> Note | None:
         """Give what is told of the events about a flow; None where nobody would see it."""
         if not self._is_seen:

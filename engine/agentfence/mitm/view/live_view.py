@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, cast
 from mitmproxy import ctx, flow, types
 from mitmproxy.log import ALERT
 
-from agentfence.approval.prompt import Reply, prompt_for
+from agentfence.approval.prompt import Reply
 from agentfence.core.visible import visible
 from agentfence.mitm.intercepting import InterceptApprover
 from agentfence.mitm.view.page_install import install_page
@@ -103,7 +103,7 @@ class LiveView:
             _log.log(ALERT, "none of these flows waits for a person")
             return
         for held in chosen:
-            problem = approver.answer(held.opened.question.call_id, reply, _BY_COMMAND)
+            problem = approver.answer(held.opened.id, reply, _BY_COMMAND)
             if problem is not None:
                 _log.log(ALERT, "%s: %s", held.opened.question.call_id, problem)
 
@@ -114,7 +114,7 @@ def held_by(surface: Surface) -> list[Held]:
 
 
 def _line(held: Held) -> str:
-    prompt = prompt_for(held.opened.question)
+    prompt = held.opened.prompt
     return (
         f"{held.flow.id}  {held.opened.question.call_id}  {prompt.subject} for {prompt.client}: "
         f"waits {held.waited_ms // 1000} s, {held.left:.0f} s are left"

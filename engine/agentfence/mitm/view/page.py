@@ -4,7 +4,8 @@ Invariants
 - Every handler is one of mitmweb's own, so that its login and its rules against forged requests hold.
 - Texts reach the page by the template's escaping alone, and the page may load and run nothing but its
   own two files: no argument of a call can become markup.
-- Reading the page changes nothing; an answer names its call, and counts for no other.
+- Reading the page changes nothing; an answer names its question, and counts for no other, also where the
+  page is one of an earlier run.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from mitmproxy.tools.web.app import RequestHandler
 
-from agentfence.approval.prompt import HOLDS_FOR, Prompt, Reply, prompt_for
+from agentfence.approval.prompt import HOLDS_FOR, Prompt, Reply
 from agentfence.core.values import frozen
 from agentfence.core.visible import visible
 from agentfence.mitm.intercepting import InterceptApprover
@@ -40,6 +41,7 @@ _MOST_COUNTS: Final = 100
 class _Waiting:
     """A call that waits, as the page shows it."""
 
+    id: str
     call_id: str
     flow_id: str
     prompt: Prompt
@@ -109,7 +111,7 @@ class TakeAnswer(_Own):
 
     def post(self) -> None:
         """Take it, and show the page with what came of it."""
-        call_id = self.get_body_argument("call_id", "")
+        question, call_id = self.get_body_argument("question", ""), self.get_body_argument("call_id", "")
         reply = self.get_body_argument("reply", "")
         approver = self.surface.approver
         if reply not in set(Reply) or not isinstance(approver, InterceptApprover):
@@ -117,7 +119,7 @@ class TakeAnswer(_Own):
             self.show("That is no answer to a question.")
             return
         by = f"mitmweb ({self.request.remote_ip})"
-        problem = approver.answer(call_id, Reply(reply), by)
+        problem = approver.answer(question, Reply(reply), by)
         word = "Denied" if reply == Reply.DENY else "Approved"
         self.show(f"{word} {call_id}." if problem is None else f"It did not count: {problem}.")
 
@@ -145,10 +147,12 @@ def _waiting(surface: Surface) -> list[_Waiting]:
     shown = []
     for held in held_by(surface):
         question = held.opened.question
-        prompt = prompt_for(question)
+        prompt = held.opened.prompt
         holds_for = HOLDS_FOR[prompt.remember] if prompt.remember else None
         waited, left = held.waited_ms // 1000, round(held.left)
-        shown.append(_Waiting(question.call_id, held.flow.id, prompt, waited, left, holds_for))
+        shown.append(
+            _Waiting(held.opened.id, question.call_id, held.flow.id, prompt, waited, left, holds_for)
+        )
     return shown
 
 
