@@ -42,8 +42,6 @@ _WITHOUT_FOREIGN_TEXT = frozenset(
 """Requests whose results describe the server: what agents call tools by would all be foreign."""
 _PIN_CODES = frozenset(code for code, _ in PIN_TEXTS.values())
 _UNUSABLE = "schema_unusable", "has a schema that calls cannot be held to"
-_LARGEST_SCHEMA = 32_768
-"""In characters, that calls are held to: to compile it holds up everything else."""
 _MOST_NOTES = 500
 """On one list; others are told with the next."""
 _TASK_STATE = "notifications/tasks"
@@ -138,7 +136,7 @@ def _observe_tools(
 def _with_schema(tool: KnownTool, before: KnownTool | None, notes: list[tuple[str, str]]) -> KnownTool:
     if before is not None and before.digest == tool.digest:
         return before
-    if tool.schema is None or tool.size > _LARGEST_SCHEMA:
+    if tool.schema is None:
         notes.append(_UNUSABLE)
         return tool
     return replace(tool, arguments=OwnSchema(tool.schema))

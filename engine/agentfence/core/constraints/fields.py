@@ -314,10 +314,10 @@ class _Names:
     __slots__ = ("below", "folded", "harmless", "is_deep")
 
     def __init__(self, paths: Collection[tuple[str, ...]]) -> None:
-        names = dict.fromkeys(keys[0] for keys in paths)
-        self.below = {
-            name: _Names([keys[1:] for keys in paths if keys[0] == name and keys[1:]]) for name in names
-        }
+        names: dict[str, list[tuple[str, ...]]] = {}
+        for keys in paths:
+            names.setdefault(keys[0], []).append(keys[1:])
+        self.below = {name: _Names([*filter(None, below)]) for name, below in names.items()}
         joined = dict.fromkeys(".".join(keys) for keys in paths)
         self.folded = {_fold_key(name): name for name in (*joined, *names)}
         self.is_deep = any(level.folded for level in self.below.values())
