@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from agentfence.core.constraints.effort import TOO_MUCH
 from agentfence.core.constraints.fields import (
     Selectors,
     literal_selector,
@@ -37,6 +38,10 @@ if TYPE_CHECKING:
 _LARGEST_BITS = 4096
 """Integers beyond have no text that Python would make; JSON tokens of 256 digits stay far below."""
 _LONGEST_FOR_REGEX = 1 << 20
+_COST_OF_ELEMENT, _COST_OF_READING = 2, 2
+"""Microseconds."""
+_LETTERS_COMPARED, _LETTERS_FOLDED = 256, 32
+"""In a microsecond; what is not ASCII alone takes longer to fold."""
 _READ_ELEMENTS = ("allow", "deny", "regex", "min", "max", "max_length")
 
 type _Problem = tuple[str, str] | None
@@ -63,7 +68,7 @@ class _Field:
     reads_elements: bool
     original: bool
 
-    def find_violation(self, value: Json) -> _Problem:
+    def find_violation(self, value: Json, circumstances: Circumstances) -> _Problem:
         """Give what is wrong with a value, allow lists apart."""
         if self.type is not None and not _has_type(value, self.type):
             return "arg_not_allowed", f"is not of type `{self.type}`"
@@ -75,7 +80,7 @@ class _Field:
         if not elements and self.required:
             return "arg_missing", "holds nothing"
         for element in elements:
-            problem = self._find_violation_in(element)
+            problem = self._find_violation_in(element, circumstances)
             if problem is not None:
                 return problem
         return None
@@ -92,12 +97,18 @@ class _Field:
         text = _spell(element)
         return original_value(text) if self.original else text
 
-    def _find_violation_in(self, element: Json) -> _Problem:
+    def _find_violation_in(self, element: Json, circumstances: Circumstances) -> _Problem:
         if isinstance(element, dict) or (isinstance(element, int) and element.bit_length() > _LARGEST_BITS):
             return "arg_not_allowed", "is an object or a huge number, which no limit covers"
         text = self._spell(element)
+        commas = text.count(",") if text.lstrip().startswith("[") else 0  # it may be read as a list
+        if not circumstances.affords(_COST_OF_ELEMENT + len(text) // _LETTERS_COMPARED + commas // 2):
+            return "arg_not_allowed", TOO_MUCH
         if self.deny is not None:
             for reading in _readings(text):
+                letters = _LETTERS_COMPARED if reading.isascii() else _LETTERS_FOLDED
+                if not circumstances.affords(_COST_OF_READING + len(reading) // letters):
+                    return "arg_not_allowed", TOO_MUCH
                 pattern = self.deny.find(reading)
                 if pattern is not None:
                     return "arg_denied", f"is denied by pattern `{pattern}`"
@@ -134,7 +145,7 @@ class Args:
         """Give the top-level names that the block reads."""
         return self._selectors.top_levels
 
-    def check(self, arguments: Arguments, circumstances: Circumstances) -> Failure | None:  # noqa: ARG002 - the protocol's
+    def check(self, arguments: Arguments, circumstances: Circumstances) -> Failure | None:
         """Give the first field that is missing or holds what it may not, allow lists last."""
         twin = self._selectors.find_twin(arguments)
         if twin is not None:
@@ -146,7 +157,7 @@ class Args:
                 name = field.selector.text
                 return Failure("arg_missing", f"missing required argument `{name}`", name)
             for item in found:
-                problem = _misplaced(item) or field.find_violation(item.value)
+                problem = _misplaced(item) or field.find_violation(item.value, circumstances)
                 if problem is not None:
                     return Failure(problem[0], f"argument `{item.path}` {problem[1]}", field.selector.text)
                 if unlisted is None and not field.is_listed(item.value):

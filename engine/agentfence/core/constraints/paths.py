@@ -23,7 +23,7 @@ from agentfence.core.constraints.path_globs import deepen, is_wild
 from agentfence.core.constraints.path_patterns import PathPatterns, compile_path_patterns
 from agentfence.core.constraints.path_rewriting import OtherTexts, leads_elsewhere
 from agentfence.core.constraints.path_roots import Root, below_roots, host_of, place_of, read_roots
-from agentfence.core.constraints.path_text import Host, Refused, is_absolute, is_single, read_path
+from agentfence.core.constraints.path_text import LONGEST, Host, Refused, is_absolute, is_single, read_path
 from agentfence.core.values import frozen
 
 if TYPE_CHECKING:
@@ -118,6 +118,8 @@ class Paths:
         """Whether the allow list covers every reading; raises `Refused` when any of them is forbidden."""
         if self.host is not Host.WINDOWS and is_single(text):
             return self._judge_reading((text, text), circumstances)
+        if len(text) > LONGEST:  # also to read it as a list
+            raise Refused("is longer than a path can be")
         is_allowed = True
         for reading in text_readings(text):
             is_allowed = self._judge(reading, circumstances) and is_allowed
