@@ -164,17 +164,28 @@ class Paths:
         return covers[0]
 
     def _judge_inside(self, place: str, spelling: str, circumstances: Circumstances) -> bool:
-        is_allowed = self._judge_place(place, below_roots(self.roots, place))
+        belows = below_roots(self.roots, place)
         resolve_links = circumstances.resolve_links
         if resolve_links is None:
-            return is_allowed
+            return self._judge_place(place, belows)
+        if not belows:
+            place, spelling = self._by_name_of_root(place, spelling, resolve_links)
+            belows = below_roots(self.roots, place)
+        is_allowed = self._judge_place(place, belows)
         _spend(circumstances, _COST_OF_LINKS)
         # The system follows a link before it takes the `..` behind it; some servers do not.
         for path in (place, spelling) if ".." in spelling else (place,):
             target = self._resolve(path, resolve_links)
-            if target != place:
-                roots = (*self.roots, *self._resolved_roots(resolve_links))
-                is_allowed = self._judge_place(target, below_roots(roots, target)) and is_allowed
+            if target == place:
+                continue
+            # A pattern that begins with `/` may name a root as it is written or as it is.
+            roots = (*self.roots, *self._resolved_roots(resolve_links))
+            covers = self._judge_place(target, below_roots(roots, target))
+            named, _ = self._by_name_of_root(target, target, resolve_links)
+            if named != target:
+                covers = self._judge_place(named, below_roots(self.roots, named)) or covers
+            is_same = named == place and path is place
+            is_allowed = is_allowed or covers if is_same else is_allowed and covers
         return is_allowed
 
     def _judge_place(self, place: str, belows: tuple[str, ...]) -> bool:
@@ -191,6 +202,14 @@ class Paths:
             return False
         # `docs/*` and `docs/??` cover the text `docs/**`, and not what it stands for.
         return "*" not in place or self.allow.find(deepen(place), map(deepen, belows)) is not None
+
+    def _by_name_of_root(self, place: str, spelling: str, resolve_links: LinkResolver) -> Reading:
+        """Give a place below where a root leads as the policy spells it: `/tmp/x` for `/private/tmp/x`."""
+        for root, real in zip(self.roots, self._resolved_roots(resolve_links), strict=True):
+            for below in below_roots((real,), place):
+                if below_roots((real,), spelling):
+                    return root.prefix + below if below else root.place, root.prefix + spelling[real.length :]
+        return place, spelling
 
     def _resolved_roots(self, resolve_links: LinkResolver) -> Iterator[Root]:
         for root in self.roots:
