@@ -13,9 +13,10 @@ Servers are lenient in what they take, so selectors are:
 - Where the way to a field leads through something that is neither object nor list, that thing is
   found instead, marked as misplaced: FastMCP, for one, would parse a string there as JSON.
 - A key that some parser takes for a constrained one (`Path`, `\uff50ath`, `path\0x`, `path[]`,
-  `path.0`) is a twin, and a call with a twin is refused. Go and .NET bind keys case-blind, C stops
-  at NUL, and where a server passes its arguments on as a query or a form, PHP, Rails and qs read
-  the index forms as lists.
+  `path.0`, `filePath` for `file_path`) is a twin, and a call with a twin is refused. Go and .NET bind
+  keys case-blind, C stops at NUL, the JSON of Protocol Buffers and models of pydantic have two names
+  for one field, and where a server passes its arguments on as a query or a form, PHP, Rails and qs
+  read the index forms as lists.
 """
 
 from __future__ import annotations
@@ -349,6 +350,6 @@ class _Names:
 
 
 def _fold_key(key: str) -> str:
-    if key.isascii() and key.isidentifier():
-        return key.lower()
-    return fold_text(_INDEX.sub("", key.partition("\0")[0])).strip()
+    if not (key.isascii() and key.isidentifier()):
+        key = fold_text(_INDEX.sub("", key.partition("\0")[0])).strip()
+    return key[:1].lower() + key[1:].lower().replace("_", "")  # `_id` and `id` are two
