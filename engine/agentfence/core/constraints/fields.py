@@ -44,7 +44,9 @@ _MOST_NAMES = 8  # a dotted text of n names has 2^(n-1) readings
 _STEP = late_regex(
     r'(?P<name>"(?:[^"\\]|\\.)+"|[^."\[\]*\s][^."\[\]*]*)(?P<stars>(?:\[\*\])*)(?:\.(?=.)|\Z)', re.DOTALL
 )
-_REMEMBERED_KEYS = 1024
+_REMEMBERED_KEYS, _LONGEST_REMEMBERED = 1024, 64
+_MOST_FOLDED = 1 << 18
+"""Letters, in keys of other scripts than ASCII, in one call; more than that has no tool."""
 _INDEX = late_regex(r"\[[^\[\]]*\]|\.[0-9]+(?=\.|\Z)")
 
 
@@ -327,6 +329,7 @@ class _Names:
     def find_twin(self, arguments: Arguments) -> str | None:
         if not self.folded or (not self.is_deep and arguments.keys() <= self.harmless):
             return None
+        letters_left = _MOST_FOLDED
         waiting: list[tuple[_Names, Json | Arguments]] = [(self, arguments)]
         while waiting:
             names, value = waiting.pop()
@@ -334,6 +337,8 @@ class _Names:
                 waiting.extend((names, element) for element in value)
             elif isinstance(value, Mapping):
                 for key, member in value.items():
+                    if not key.isascii() and (letters_left := letters_left - len(key)) < 0:
+                        return next(iter(names.folded.values()))
                     if (twin := names.twin_of(key)) is not None:
                         return twin
                     if (level := names.below.get(key)) is not None and level.folded:
@@ -344,7 +349,8 @@ class _Names:
         if key in self.harmless:
             return None
         twin = self.folded.get(_fold_key(key))
-        if twin is None and len(self.harmless) < _REMEMBERED_KEYS:  # the agent chooses keys: keep it bounded
+        # The agent chooses keys, so what is remembered of them stays small.
+        if twin is None and len(key) <= _LONGEST_REMEMBERED and len(self.harmless) < _REMEMBERED_KEYS:
             self.harmless.add(key)
         return twin
 
