@@ -54,6 +54,8 @@ _DIRECTLY = (
     *("items", "contains", "not", "if", "then", "else", "additionalProperties", "propertyNames"),
     *("unevaluatedItems", "unevaluatedProperties"),
 )
+_OF_THE_SAME_KEYS = ("items", "contains", "unevaluatedItems", "not", "if", "then", "else")
+_NAMING_KEYS = ("properties", "required", "dependentRequired", "dependentSchemas")
 
 
 class ArgumentsSchema:
@@ -232,20 +234,23 @@ def _key_paths(
     above: tuple[str, ...] = (),
     followed: frozenset[str] = frozenset(),
 ) -> Iterator[tuple[str, ...]]:
-    """Give the keys that lead to each property, each reference followed once on a way."""
+    """Give the keys that lead to each one that is named, each reference followed once on a way."""
     steps.take()
     if not isinstance(schema, dict) or len(above) >= _DEEPEST_KEYS:
         return
-    inner = [schema.get(keyword) for keyword in ("items", "then", "else")]
+    inner = [schema[keyword] for keyword in _OF_THE_SAME_KEYS if keyword in schema]
     inner += [one for keyword in _IN_LISTS for one in schema.get(keyword, ())]
+    inner += schema.get("dependentSchemas", {}).values()
     reference = schema.get("$ref")
     if reference is not None and reference not in followed:
         followed |= {reference}
         inner.append(targets[reference])
     for one in inner:
         yield from _key_paths(one, targets, steps, above, followed)
+    for keyword in _NAMING_KEYS:
+        for name in schema.get(keyword, ()):
+            yield (*above, name)
     for name, one in schema.get("properties", {}).items():
-        yield (*above, name)
         yield from _key_paths(one, targets, steps, (*above, name), followed)
 
 
