@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 _LARGEST_BITS = 4096
 """Integers beyond have no text that Python would make; JSON tokens of 256 digits stay far below."""
 _LONGEST_FOR_REGEX = 1 << 20
-_COST_OF_ELEMENT, _COST_OF_READING = 2, 2
+_COST_OF_ELEMENT = 4
 """Microseconds."""
 _LETTERS_COMPARED, _LETTERS_FOLDED = 256, 32
 """In a microsecond; what is not ASCII alone takes longer to fold."""
@@ -101,13 +101,11 @@ class _Field:
         if isinstance(element, dict) or (isinstance(element, int) and element.bit_length() > _LARGEST_BITS):
             return "arg_not_allowed", "is an object or a huge number, which no limit covers"
         text = self._spell(element)
-        commas = text.count(",") if text.lstrip().startswith("[") else 0  # it may be read as a list
-        if not circumstances.affords(_COST_OF_ELEMENT + len(text) // _LETTERS_COMPARED + commas // 2):
+        if not circumstances.affords(_cost_of(text)):
             return "arg_not_allowed", TOO_MUCH
         if self.deny is not None:
             for reading in _readings(text):
-                letters = _LETTERS_COMPARED if reading.isascii() else _LETTERS_FOLDED
-                if not circumstances.affords(_COST_OF_READING + len(reading) // letters):
+                if reading is not text and not circumstances.affords(_cost_of(reading)):
                     return "arg_not_allowed", TOO_MUCH
                 pattern = self.deny.find(reading)
                 if pattern is not None:
@@ -300,6 +298,13 @@ def _spell(element: Json) -> str:
             return str(int(element))
         case _:
             return str(element)
+
+
+def _cost_of(text: str) -> int:
+    letters = _LETTERS_COMPARED if text.isascii() else _LETTERS_FOLDED
+    if "[" not in text or not text.lstrip().startswith("["):
+        return _COST_OF_ELEMENT + len(text) // letters
+    return _COST_OF_ELEMENT + len(text) // letters + text.count(",") // 2  # it may be read as a list
 
 
 def _readings(text: str) -> tuple[str, ...]:

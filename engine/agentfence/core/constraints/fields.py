@@ -26,7 +26,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple, overload
 
-from agentfence.core.constraints.folding import fold_text
+from agentfence.core.constraints.folding import fold_name
 from agentfence.core.constraints.interface import Failure, SpecError
 from agentfence.core.late_regex import late_regex
 from agentfence.core.values import frozen
@@ -250,7 +250,7 @@ def text_readings(text: str) -> tuple[str, ...]:
     FastMCP parses a string as JSON where the tool's parameter is not a plain string, so that
     `["/etc/passwd"]` is one odd relative path to us and `/etc/passwd` to the tool.
     """
-    if not text.lstrip().startswith("["):
+    if "[" not in text or not text.lstrip().startswith("["):
         return (text,)
     try:
         elements = json.loads(text)
@@ -357,5 +357,5 @@ class _Names:
 
 def _fold_key(key: str) -> str:
     if not (key.isascii() and key.isidentifier()):
-        key = fold_text(_INDEX.sub("", key.partition("\0")[0])).strip()
+        key = fold_name(_INDEX.sub("", key.partition("\0")[0]))
     return key[:1].lower() + key[1:].lower().replace("_", "")  # `_id` and `id` are two

@@ -33,6 +33,13 @@ def fold_text(text: str) -> str:
     return normalize("NFKC", without_invisible(folded)).casefold()
 
 
+def fold_name(text: str) -> str:
+    """Give one spelling for all names that some reader takes for this one, which may end at NUL."""
+    folded = fold_text(text.partition("\0")[0]).strip()
+    # Java compares without case by upper case too, where both the dotted and the dotless i meet `i`.
+    return folded.replace("i\u0307", "i").replace("\u0131", "i")
+
+
 def without_invisible(text: str) -> str:
     """Give the text without the characters that nobody sees."""
     return _IGNORABLE.sub("", text)
