@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 _COST_OF_TEXT, _COST_OF_PLACE, _COST_OF_LINKS = 32, 4, 6
 """Microseconds: of a text that may have several readings, of each place, and of looking for its links."""
-_LETTERS_READ = 16
+_LETTERS_READ, _FOLDERS_SEEN = 16, 256
 """In a microsecond."""
 
 
@@ -172,7 +172,8 @@ class Paths:
             place, spelling = self._by_name_of_root(place, spelling, resolve_links)
             belows = below_roots(self.roots, place)
         is_allowed = self._judge_place(place, belows)
-        _spend(circumstances, _COST_OF_LINKS)
+        # The system goes through all folders above to look at each.
+        _spend(circumstances, _COST_OF_LINKS + place.count("/") ** 2 // _FOLDERS_SEEN)
         # The system follows a link before it takes the `..` behind it; some servers do not.
         for path in (place, spelling) if ".." in spelling else (place,):
             target = self._resolve(path, resolve_links)
