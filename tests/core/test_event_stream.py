@@ -1,9 +1,10 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
-from hypothesis import example, given
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from agentfence.core.event_stream import (
@@ -163,9 +164,15 @@ def test_how_the_stream_is_cut_changes_nothing(parts: list[bytes], data: st.Data
     assert read(stream, size=size) == read(stream)
 
 
+def is_twin_of_data(line: bytes) -> bool:
+    field = line.partition(b":")[0]
+    return field != b"data" and re.fullmatch(rb"[^a-z]*data[^a-z]*", field, re.IGNORECASE) is not None
+
+
 @given(pieces, st.integers(1, 9))
 def test_events_are_the_stream_up_to_its_unfinished_end(parts: list[bytes], size: int) -> None:
     stream = b"".join(parts)
+    assume(not any(map(is_twin_of_data, re.split(rb"\r\n|\r|\n", stream))))  # such lines are left out
     raw = b"".join(event.raw for event in split(stream, size=size) if isinstance(event, ServerEvent))
 
     assert stream.startswith(raw)
