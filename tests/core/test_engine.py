@@ -208,9 +208,12 @@ def test_tool_that_is_always_denied_is_known(engine: Engine, tool: str, is_hopel
 def test_methods_are_decided_without_tasks_unless_they_are_given(engine: Engine) -> None:
     task = Task("call-1", "readers", Verdict.ALLOW)
 
-    assert engine.decide_method("ping", None).verdict is Verdict.ALLOW
-    assert engine.decide_method("tasks/get", {"taskId": "t"}).verdict is Verdict.DENY
-    assert engine.decide_method("tasks/get", {"taskId": "t"}, lambda _id: task).verdict is Verdict.ALLOW
+    assert engine.decide_method("ping", None, Circumstances()).verdict is Verdict.ALLOW
+    assert engine.decide_method("tasks/get", {"taskId": "t"}, Circumstances()).verdict is Verdict.DENY
+    assert (
+        engine.decide_method("tasks/get", {"taskId": "t"}, Circumstances(), lambda _id: task).verdict
+        is Verdict.ALLOW
+    )
 
 
 TOOLS = ["wipe", "drop_all", "read_file", "list_x", "old", "checked", "lenient", "unknown", "a/b"]

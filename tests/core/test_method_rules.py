@@ -87,6 +87,41 @@ def test_reason_names_no_uri() -> None:
     assert "sesame" not in decision.reason
 
 
+@pytest.mark.parametrize(
+    ("uri", "verdict", "rule"),
+    [
+        ("file:///work/a", "allow", "resources.file:///work/**"),
+        ("file:///work/plain", "allow", "resources.file:///work/**"),
+        ("file:///work/in", "allow", "resources.file:///work/**"),
+        ("FILE:///work/out", "deny", "methods.resources/read"),
+        ("file:///work/to_secret", "deny", "resources.file:///work/secret/**"),
+        ("file:///work/loop", "deny", "resources"),
+        ("https://example.com/work/out", "deny", "methods.resources/read"),
+    ],
+)
+def test_where_links_lead_is_held_to_the_patterns_too(uri: str, verdict: str, rule: str) -> None:
+    links = {
+        "/work/out": "/etc/x",
+        "/work/in": "/work/src",
+        "/work/to_secret": "/real/secret/k",
+        "/work": "/real",
+    }
+    links |= {"/work/secret": "/real/secret", "/work/a": "/real/a"}
+
+    def resolve(path: str) -> str:
+        if path == "/work/loop":
+            raise OSError("a circle")
+        return links.get(path, path)
+
+    decision = decide_method(SECTIONS, "resources/read", {"uri": uri}, no_task, resolve)
+    assert [verdict, rule] == [decision.verdict, decision.rule]
+    both = {"notifications": {"resourceSubscriptions": ["file:///work/a", uri]}}
+    assert (
+        decide_method(SECTIONS, "subscriptions/listen", both, no_task, resolve).verdict != "allow"
+        or verdict == "allow"
+    )
+
+
 def test_message_that_names_very_much_is_denied_unread() -> None:
     many = listen(resourceSubscriptions=["file:///work/a"] * 1_000)
     assert decide(SECTIONS, "subscriptions/listen", **many)[0] == "allow"

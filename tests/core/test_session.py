@@ -30,9 +30,19 @@ def test_window_slides_with_the_clock(session: Session) -> None:
     assert session.retry_after_ms(RULE, TWICE, NOW + 10) == 50_000
     assert session.retry_after_ms(OTHER, TWICE, NOW + 10) is None
     assert session.retry_after_ms(RULE, TWICE, NOW + 59.9999) == 1
+    assert session.retry_after_ms(RULE, TWICE, NOW + 59.9989) == 2
     assert session.retry_after_ms(RULE, TWICE, NOW + 60) is None
     session.count(RULE, TWICE, NOW + 60)
     assert session.retry_after_ms(RULE, TWICE, NOW + 60) == 10_000
+
+
+def test_clock_that_is_set_back_makes_nobody_wait_for_it(session: Session) -> None:
+    session.count(RULE, TWICE, NOW)
+    session.count(RULE, TWICE, NOW + 10)
+
+    assert session.retry_after_ms(RULE, TWICE, NOW - 3600) == 60_000
+    assert session.retry_after_ms(RULE, TWICE, NOW - 3541) == 1_000
+    assert session.retry_after_ms(RULE, TWICE, NOW - 3540) is None
 
 
 def test_call_that_was_not_sent_is_not_counted(session: Session) -> None:

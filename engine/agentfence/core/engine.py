@@ -133,10 +133,14 @@ class Engine:
         return is_held and self.lock.state(peer, name, digest_of(tool)) is not PinState.HOLDS
 
     def decide_method(
-        self, method: str, params: Mapping[str, Json] | None, find_task: FindTask = no_task
+        self,
+        method: str,
+        params: Mapping[str, Json] | None,
+        circumstances: Circumstances,
+        find_task: FindTask = no_task,
     ) -> Decision:
         """Decide any message but a `tools/call`; `find_task` knows the tasks of whoever sent it."""
-        decision = decide_method(self.policy, method, params or {}, find_task)
+        decision = decide_method(self.policy, method, params or {}, find_task, circumstances.resolve_links)
         if method == elicitation.METHOD and decision.verdict is not Verdict.DENY:
             return elicitation.refusal_of_url(params or {}, self.policy.elicitation) or decision
         return decision

@@ -56,7 +56,7 @@ def judge_by_policy(
     id_ = message.id if isinstance(message, Request) else None
     if message.method != "tools/call":
         find_task = partial(conversation.tasks(from_server=from_server).find, conversation.server)
-        decision = gate.engine.decide_method(message.method, message.params, find_task)
+        decision = gate.engine.decide_method(message.method, message.params, circumstances, find_task)
         if decision.verdict is Verdict.DENY and conversation.revision.has_removed(message.method):
             # The answer that the server would give, as clients probe for removed methods.
             return violating(message, call_id, METHOD_NOT_FOUND, decision.reason, id_, decision.reason_code)

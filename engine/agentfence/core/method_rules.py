@@ -9,6 +9,7 @@ Housekeeping always passes.
 
 from __future__ import annotations
 
+from functools import cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -18,9 +19,9 @@ from agentfence.core.revisions import HOUSEKEEPING
 from agentfence.core.values import frozen
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
-    from agentfence.core.constraints.interface import Json
+    from agentfence.core.constraints.interface import Json, LinkResolver
     from agentfence.core.policy.model import PatternRule, Policy
     from agentfence.core.tasks import Task
 
@@ -49,14 +50,22 @@ def no_task(_task_id: str) -> Task | None:
     return None
 
 
-def decide_method(policy: Policy, method: str, params: Mapping[str, Json], find_task: FindTask) -> Decision:
-    """Give the decision on a message; it explains itself."""
+def decide_method(
+    policy: Policy,
+    method: str,
+    params: Mapping[str, Json],
+    find_task: FindTask,
+    resolve_links: LinkResolver | None = None,
+) -> Decision:
+    """Give the decision on a message; it explains itself. `resolve_links` knows the disk of a server."""
     subjects = _subjects(method, params)
     if len(subjects) > _MOST_SUBJECTS:
         reason = f"method {quoted(method)} names more than {_MOST_SUBJECTS} resources and tasks"
         return Decision(Verdict.DENY, "resource_denied", reason, "protocol")
     if subjects:
-        decisions = (_decide_subject(policy, subject, find_task) for subject in subjects)
+        if resolve_links is not None:
+            resolve_links = cache(resolve_links)  # many may lie in one folder
+        decisions = (_decide_subject(policy, subject, find_task, resolve_links) for subject in subjects)
         return min(decisions, key=lambda decision: _LENIENCE.index(decision.verdict))
     if method in HOUSEKEEPING:
         return Decision(Verdict.ALLOW, "housekeeping", f"method {quoted(method)} always passes", "protocol")
@@ -107,7 +116,9 @@ def _watched(notifications: Json) -> list[_Subject]:
     ]
 
 
-def _decide_subject(policy: Policy, subject: _Subject, find_task: FindTask) -> Decision:
+def _decide_subject(
+    policy: Policy, subject: _Subject, find_task: FindTask, resolve_links: LinkResolver | None
+) -> Decision:
     if subject.section == "tasks":
         return _decide_task(policy, subject, find_task)
     rules = policy.resources if subject.section == "resources" else policy.prompts
@@ -116,10 +127,36 @@ def _decide_subject(policy: Policy, subject: _Subject, find_task: FindTask) -> D
     if not isinstance(subject.name, str):
         reason = f"method {quoted(subject.method)} does not say which of the {subject.section} it means"
         return Decision(Verdict.DENY, _DENIED[subject.section], reason, subject.section)
-    covering = next((rule for rule in rules if rule.matches.matches(subject.name)), None)
+    decision = _decide_names(policy, subject, rules, (subject.name,))
+    if resolve_links is None or decision.verdict is Verdict.DENY or subject.name[:5].lower() != "file:":
+        return decision
+    decisions = [decision, *_decide_links(policy, subject, rules, resolve_links)]
+    return min(decisions, key=lambda decision: _LENIENCE.index(decision.verdict))
+
+
+def _decide_names(
+    policy: Policy, subject: _Subject, rules: Sequence[PatternRule], names: Sequence[str]
+) -> Decision:
+    """Decide by all names of one thing."""
+    covering = next((rule for rule in rules if any(map(rule.matches.matches, names))), None)
     if covering is not None:
         return _of_pattern(covering, subject.section)
     return _decide_by_method(policy, subject.method, subject.section)
+
+
+def _decide_links(
+    policy: Policy, subject: _Subject, rules: Sequence[PatternRule], resolve_links: LinkResolver
+) -> list[Decision]:
+    """Decide on where the links of a file lead."""
+    from agentfence.core.constraints.file_uris import FileUriPattern, linked_uris  # only for such resources
+
+    folders = [rule.matches.folder for rule in rules if isinstance(rule.matches, FileUriPattern)]
+    try:
+        linked = linked_uris(str(subject.name), folders, resolve_links)
+    except (OSError, ValueError, RuntimeError):
+        reason = "the resource's URI leads through a link that cannot be followed"
+        return [Decision(Verdict.DENY, "resource_denied", reason, subject.section)]
+    return [_decide_names(policy, subject, rules, names) for names in linked]
 
 
 def _decide_task(policy: Policy, subject: _Subject, find_task: FindTask) -> Decision:

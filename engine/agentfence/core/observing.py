@@ -42,8 +42,6 @@ _WITHOUT_FOREIGN_TEXT = frozenset(
 """Requests whose results describe the server: what agents call tools by would all be foreign."""
 _PIN_CODES = frozenset(code for code, _ in PIN_TEXTS.values())
 _UNUSABLE = "schema_unusable", "has a schema that calls cannot be held to"
-_LARGEST_SCHEMA = 32_768
-"""In characters, that calls are held to: to compile it holds up everything else."""
 _MOST_NOTES = 500
 """On one list; others are told with the next."""
 _TASK_STATE = "notifications/tasks"
@@ -141,7 +139,7 @@ def _with_schema(tool: KnownTool, before: KnownTool | None) -> KnownTool:
     """Give a tool with what calls of it can be held to, as a changed policy may want that later."""
     if before is not None and before.digest == tool.digest:
         return before
-    if tool.schema is None or tool.size > _LARGEST_SCHEMA:
+    if tool.schema is None:
         return tool
     return replace(tool, arguments=OwnSchema(tool.schema))
 

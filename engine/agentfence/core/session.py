@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections import OrderedDict, deque
 from enum import StrEnum
+from math import ceil
 from typing import TYPE_CHECKING
 
 from agentfence.core.calls_in_flight import CallsInFlight, meanings
@@ -81,12 +82,14 @@ class Session:
         calls = self._calls.get(rule.name)
         if not calls:
             return None
+        if calls[-1] > time:  # the clock was set back, and nobody should wait until it is there again
+            calls = self._calls[rule.name] = deque((min(call, time) for call in calls), calls.maxlen)
         while calls and calls[0] <= time - rate.window_seconds:
             calls.popleft()
         if len(calls) < rate.limit:
             return None
         # From the end, as a policy that was loaded since may count fewer calls than are kept.
-        return max(1, int((calls[-rate.limit] + rate.window_seconds - time) * 1000))
+        return max(1, ceil((calls[-rate.limit] + rate.window_seconds - time) * 1000))
 
     def count(self, rule: Rule, rate: RateLimit, time: float) -> None:
         """Count one call for `rule`."""

@@ -7,7 +7,7 @@ know are notes, as JSON Schema has it.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from agentfence.core.constraints.interface import SpecError
 
@@ -30,6 +30,10 @@ _SINGLE = frozenset(
         *("unevaluatedItems", "unevaluatedProperties"),
     }
 )
+_KEPT = _NO_NOTES | _TABLES | _LISTS
+_MOST_PARTS: Final = 6_000
+"""Schemas and keywords, notes not counted: to compile them takes some 15 microseconds each, and holds up
+everything else."""
 _DRAFT_4_LIMITS = (("exclusiveMinimum", "minimum"), ("exclusiveMaximum", "maximum"))
 
 
@@ -70,54 +74,68 @@ def arguments_constraint(schema: Json) -> Constraint:
     if not isinstance(schema, dict):
         raise SpecError((), "the schema is no object")
     try:
-        return compile_schema(_rewritten(schema))
+        return compile_schema(_Rewriting().rewrite(schema), is_strangers=True)
     except (RecursionError, ArithmeticError, ValueError) as error:
         if isinstance(error, SpecError):
             raise
         raise SpecError((), "the schema is too deep or costs too much") from None
 
 
-def _rewritten(schema: Any) -> Any:
-    """Give a schema of any draft in the words of draft 2020-12, without its notes."""
-    if not isinstance(schema, dict):
-        return schema
-    found: dict[str, Any] = {}
-    for keyword, value in schema.items():
-        if keyword in _TABLES and isinstance(value, dict):
-            found[keyword] = {name: _rewritten(inner) for name, inner in value.items()}
-        elif keyword in _LISTS and isinstance(value, list):
-            found[keyword] = [_rewritten(inner) for inner in value]
-        elif keyword in _SINGLE and not isinstance(value, list):
-            found[keyword] = _rewritten(value)
-        elif keyword in _NO_NOTES | _TABLES | _LISTS:
-            found[keyword] = value
-    _rewrite_items(schema, found)
-    _rewrite_dependencies(schema, found)
-    _rewrite_limits(found)
-    return found
+class _Rewriting:
+    """Gives a schema of any draft in the words of draft 2020-12, without its notes."""
 
+    __slots__ = ("_parts_left",)
 
-def _rewrite_items(schema: dict[str, Any], found: dict[str, Any]) -> None:
-    # Drafts 3 to 2019-09: a list of schemas, and `additionalItems` for those behind it.
-    items = schema.get("items")
-    if isinstance(items, list):
-        if items:
-            found["prefixItems"] = [_rewritten(inner) for inner in items]
-        if "additionalItems" in schema:
-            found["items"] = _rewritten(schema["additionalItems"])
+    def __init__(self) -> None:
+        self._parts_left = _MOST_PARTS
 
+    def rewrite(self, schema: Any) -> Any:
+        """Give the schema anew.
 
-def _rewrite_dependencies(schema: dict[str, Any], found: dict[str, Any]) -> None:
-    # Drafts 3 to 7: one table for both kinds.
-    dependencies = schema.get("dependencies")
-    if not isinstance(dependencies, dict):
-        return
-    required = {name: value for name, value in dependencies.items() if isinstance(value, list)}
-    schemas = {name: _rewritten(value) for name, value in dependencies.items() if name not in required}
-    if required:
-        found.setdefault("dependentRequired", required)
-    if schemas:
-        found.setdefault("dependentSchemas", schemas)
+        Raises:
+            SpecError: it has more parts than it may.
+
+        """
+        if not isinstance(schema, dict):
+            return schema
+        found: dict[str, Any] = {}
+        for keyword, value in schema.items():
+            if keyword in _TABLES and isinstance(value, dict):
+                found[keyword] = {name: self.rewrite(inner) for name, inner in value.items()}
+            elif keyword in _LISTS and isinstance(value, list):
+                found[keyword] = [self.rewrite(inner) for inner in value]
+            elif keyword in _SINGLE and not isinstance(value, list):
+                found[keyword] = self.rewrite(value)
+            elif keyword in _KEPT:
+                found[keyword] = value
+        self._rewrite_items(schema, found)
+        self._rewrite_dependencies(schema, found)
+        _rewrite_limits(found)
+        self._parts_left -= 1 + len(found)
+        if self._parts_left < 0:
+            raise SpecError((), "the schema has too many parts")
+        return found
+
+    def _rewrite_items(self, schema: dict[str, Any], found: dict[str, Any]) -> None:
+        # Drafts 3 to 2019-09: a list of schemas, and `additionalItems` for those behind it.
+        items = schema.get("items")
+        if isinstance(items, list):
+            if items:
+                found["prefixItems"] = [self.rewrite(inner) for inner in items]
+            if "additionalItems" in schema:
+                found["items"] = self.rewrite(schema["additionalItems"])
+
+    def _rewrite_dependencies(self, schema: dict[str, Any], found: dict[str, Any]) -> None:
+        # Drafts 3 to 7: one table for both kinds.
+        dependencies = schema.get("dependencies")
+        if not isinstance(dependencies, dict):
+            return
+        required = {name: value for name, value in dependencies.items() if isinstance(value, list)}
+        schemas = {name: self.rewrite(value) for name, value in dependencies.items() if name not in required}
+        if required:
+            found.setdefault("dependentRequired", required)
+        if schemas:
+            found.setdefault("dependentSchemas", schemas)
 
 
 def _rewrite_limits(found: dict[str, Any]) -> None:

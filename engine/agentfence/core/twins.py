@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from agentfence.core.constraints.folding import fold_text
+from agentfence.core.constraints.folding import fold_name
 from agentfence.core.revisions import METHODS
 from agentfence.core.values import frozen
 from agentfence.core.visible import visible
@@ -35,9 +35,7 @@ def fold_key(key: str) -> str:
     """
     if key.isascii() and key.isidentifier():
         return key.lower()
-    folded = fold_text(key[:_LONGEST_FOLDED].partition("\0")[0]).strip()
-    # Java compares without case by upper case too, where both the dotted and the dotless i meet `i`.
-    return folded.replace("i\u0307", "i").replace("\u0131", "i")
+    return fold_name(key[:_LONGEST_FOLDED])
 
 
 def _fold_member(key: str) -> str:

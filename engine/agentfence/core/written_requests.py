@@ -55,7 +55,7 @@ def decide_request(
     """Give what the policy says of a request from this module; `tell` hears what was looked at."""
     params = request.params or {}
     if request.method != "tools/call":
-        return engine.decide_method(request.method, params)
+        return engine.decide_method(request.method, params, circumstances)
     name, arguments = params.get("name"), params.get("arguments")
     if not isinstance(name, str) or not isinstance(arguments, dict):
         raise TypeError("a tool call has a name and arguments")

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agentfence.core.constraints.args import build
+from agentfence.core.constraints.effort import Effort
 from agentfence.core.constraints.interface import BuildContext, Circumstances, SpecError
 
 BLOCKS = yaml.safe_load((Path(__file__).parents[2] / "cases" / "args" / "limits.yaml").read_text())
@@ -130,6 +131,29 @@ def test_hostile_value_takes_little_time(limits, value):
     check(limits, value)
 
     assert time.perf_counter() - started < 2.0
+
+
+@pytest.mark.parametrize(
+    "value",
+    [["abc"] * 100_000, ["\u00e9 " * 15] * 90_000, "[" + '"a",' * 800_000 + '"a"]', "\u00e9" * 2_000_000],
+)
+def test_many_values_are_refused_before_they_hold_up_others(value):
+    constraint = build({"a": {"deny": ["x*"], "allow": ["**"]}}, BuildContext())
+    started = time.process_time()
+    failure = constraint.check({"a": value}, Circumstances(effort=Effort()))
+
+    assert time.process_time() - started < 1.0
+    assert failure.code == "arg_not_allowed"
+    assert failure.reason.endswith("more to look through than one message may have")
+
+
+@pytest.mark.parametrize(
+    "value", ["a text " * 590_000, "\u6587" * 1_390_000, ["tag"] * 5_000, '["a", "b"]' + " " * 999]
+)
+def test_as_much_as_people_send_is_looked_through(value):
+    constraint = build({"a": {"deny": ["x*"], "allow": ["**"]}}, BuildContext())
+
+    assert constraint.check({"a": value}, Circumstances(effort=Effort())) is None
 
 
 @pytest.mark.parametrize(

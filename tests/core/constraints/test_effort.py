@@ -21,6 +21,9 @@ tools:
   run: {decision: allow, constraints: {command: {fields: ["many[*]"], allow: ["ls **"]}}}
   start: {decision: allow, constraints: {command: {argv: [many], allow: ["ls **"]}}}
   fit: {decision: allow, constraints: {schema: {properties: {many: {items: {type: string, maxLength: 900}}}}}}
+  tag: {decision: allow, constraints: {args: {many: {deny: ["x*"], allow: ["**"]}}}}
+  note: {decision: allow, constraints: {memory_write: {payload_fields: [many], max_sensitivity: low}}}
+redaction: {patterns: [{name: ticket, regex: "TCK-[0-9]{6}"}]}
 """)
 )
 SHAPES = {
@@ -39,6 +42,10 @@ SHAPES = {
     "commands": ("run", "ls a", "command_syntax"),
     "commands of many words": ("run", "ls" + " a" * 400, "command_syntax"),
     "texts for a schema": ("fit", "abc", "schema_mismatch"),
+    "values": ("tag", "abc", "arg_not_allowed"),
+    "values that are lists": ("tag", '["a", "b", "c"]', "arg_not_allowed"),
+    "values of other scripts": ("tag", "\u6587" * 900, "arg_not_allowed"),
+    "notes": ("note", "abc", "memory_size_exceeded"),
 }
 
 
@@ -74,6 +81,12 @@ def test_nothing_is_looked_at_that_is_not_paid_for(tool: str, text: str, code: s
 def test_a_program_with_very_many_arguments_is_refused():
     assert decide("start", ["ls", *["a"] * 1_000], Effort()).verdict is Verdict.ALLOW
     assert decide("start", ["ls", *["a"] * 95_000], Effort()).reason_code == "command_syntax"
+
+
+def test_paths_cost_more_where_the_disk_has_many_folders_to_go_through():
+    assert decide("read", ["/work/" + "a/" * 100] * 400, Effort()).verdict is Verdict.ALLOW
+    assert decide("read", ["/work/" + "a/" * 1_500] * 1, Effort()).verdict is Verdict.ALLOW
+    assert decide("read", ["/work/" + "a/" * 1_500] * 10, Effort()).reason_code == "path_unsafe"
 
 
 def test_without_a_limit_it_takes_what_it_takes():

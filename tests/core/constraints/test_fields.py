@@ -104,6 +104,15 @@ def test_innocent_keys_are_remembered_only_up_to_a_bound():
     assert has_twin({"key4999": 1, "PATH": 1}, selectors) == "path"
 
 
+def test_long_keys_are_not_remembered_and_very_many_of_other_scripts_are_refused():
+    selectors = parse_selectors(["path"])
+
+    assert has_twin({"k" * 1_000_000: 1}, selectors) is None
+    assert max(map(len, selectors._names.harmless)) < 100
+    assert has_twin({"\u043a\u043b\u044e\u0447" * 10_000: 1}, selectors) is None
+    assert has_twin({f"\u043a\u043b\u044e\u0447{number}": 1 for number in range(90_000)}, selectors) == "path"
+
+
 @pytest.mark.parametrize(
     ("text", "readings"),
     [

@@ -9,7 +9,7 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agentfence.core.constraints.file_uris import check_file_uri, compile_file_uri_pattern, is_file_uri
+from agentfence.core.constraints.file_uris import compile_file_uri_pattern, is_file_uri, linked_uris
 from agentfence.core.constraints.interface import BuildContext
 
 BLOCKS = yaml.safe_load((Path(__file__).parents[2] / "cases" / "file_uris" / "matches.yaml").read_text())
@@ -25,15 +25,45 @@ def test_pattern_covers_exactly_what_the_table_says(block):
     assert [uri for uri in block["hits"] if not allow.matches(uri) or not deny.matches(uri)] == []
     assert [uri for uri in [*block["misses"], *denied, *unsafe] if allow.matches(uri)] == []
     assert [uri for uri in [*denied, *unsafe] if not deny.matches(uri)] == []
-    assert [uri for uri in [*block["hits"], *denied] if check_file_uri(uri) is not None] == []
-    assert [uri for uri in unsafe if not is_file_uri(uri) or check_file_uri(uri) is None] == []
+    anything = compile_file_uri_pattern("file:///**", CONTEXT)
+    assert [uri for uri in unsafe if not is_file_uri(uri) or anything.matches(uri)] == []
 
 
-def test_unsafe_uri_fails_without_showing_it():
-    failure = check_file_uri("file:///work/%2e%2e/secret-name")
+@pytest.mark.parametrize(
+    ("uri", "names"),
+    [
+        ("file:///work/a", []),
+        ("file:///work/out/x", [("file:///etc/x",)]),
+        ("file:///work/o%75t/x", [("file:///etc/x",)]),
+        ("file:///work/in/a%20b", [("file:///work/src/a%20b", "file:///work/src/a%20b")]),
+        ("file:///work/out/../x", [("file:///x",)]),
+        ("file:///tmp/a", [("file:///private/tmp/a", "file:///tmp/a")]),
+        ("file:///work/%2e%2e/x", []),
+        ("file://host/work/out/x", []),
+        ("note:a", []),
+        ("file:///C:/work/a", []),
+        ("file:///C:/work/out", [("file:///d:/x",)]),
+        ("file:///work/odd", [("file:///",)]),
+    ],
+)
+def test_links_lead_to_all_names_of_a_place(uri, names):
+    links = {"/work/out/x": "/etc/x", "/work/out/../x": "/x", "/work/in/a b": "/work/src/a b"}
+    links |= {"/tmp": "/private/tmp", "/tmp/a": "/private/tmp/a", "/work/odd": "relative"}
+    links |= {"c:/work/a": "C:\\work\\a", "c:/work/out": "D:\\x"}
 
-    assert failure.code == "path_unsafe"
-    assert "secret-name" not in failure.reason
+    assert names == linked_uris(uri, ["/work", "", "/tmp"], lambda path: links.get(path, path))
+
+
+def test_pattern_knows_the_folder_that_it_begins_with():
+    folders = {
+        "file:///work/a/**": "/work/a",
+        "file:///work/a*/b": "/work",
+        "file:///**": "",
+        "file:///a": "",
+    }
+    folders |= {"file:docs/x.md": "/policies/docs", "file:///work/[ab]/c": "/work", "file:///C:/x/**": ""}
+
+    assert folders == {text: compile_file_uri_pattern(text, CONTEXT).folder for text in folders}
 
 
 @pytest.mark.parametrize(
@@ -52,7 +82,9 @@ def test_pattern_begins_at_a_windows_folder():
 
 @settings(max_examples=200, deadline=None)
 @given(st.text("file:/.%2e5c\\ab\n", max_size=20))
-def test_any_text_gives_a_verdict_and_unsafe_ones_are_allowed_by_none(uri):
-    pattern = compile_file_uri_pattern("file:///**", CONTEXT)
+def test_any_text_gives_a_verdict_and_unsafe_ones_are_denied(uri):
+    allow = compile_file_uri_pattern("file:///**", CONTEXT)
+    deny = compile_file_uri_pattern("file:///**", CONTEXT, deny=True)
 
-    assert not (pattern.matches(uri) and check_file_uri(uri) is not None)
+    assert is_file_uri(uri) == deny.matches(uri)
+    assert deny.matches(uri) or not allow.matches(uri)

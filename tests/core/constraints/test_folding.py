@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import sys
+from unicodedata import combining
+
 import pytest
 
+from agentfence.core.constraints import folding
 from agentfence.core.constraints.folding import fold_text
 
 
@@ -37,3 +41,14 @@ def test_folding_twice_changes_nothing(text: str) -> None:
 
 def test_marks_that_no_writing_needs_are_left_out() -> None:
     assert fold_text("a" + "\u0323\u0301" * 100_000) == fold_text("a" + "\u0323\u0301" * 15)
+
+
+def test_every_mark_may_be_part_of_a_run() -> None:
+    marks = [
+        mark
+        for mark in map(chr, range(sys.maxunicode + 1))
+        if combining(mark) or folding._IGNORABLE.match(mark)
+    ]
+
+    assert len(marks) > 1_000
+    assert all(folding._LONG_RUN.fullmatch(mark * 31) for mark in marks)

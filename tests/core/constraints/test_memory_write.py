@@ -9,6 +9,7 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from agentfence.core.constraints.effort import Effort
 from agentfence.core.constraints.interface import BuildContext, Circumstances, SpecError
 from agentfence.core.constraints.memory_write import build
 
@@ -67,6 +68,18 @@ def test_any_arguments_get_a_verdict_and_fewer_bytes_never_allow_more(arguments)
     large = build({"max_bytes": 9}, BuildContext()).check(arguments, NOW)
 
     assert small is not None or large is None
+
+
+def test_payload_of_very_many_texts_is_refused_before_it_holds_up_others():
+    patterns = tuple((f"p{n}", f"T{n}-[0-9]+") for n in range(20))
+    memory = build({"max_sensitivity": "low"}, BuildContext(secret_patterns=patterns))
+
+    assert (
+        memory.check({"value": ["a text"] * 90_000}, Circumstances(effort=Effort())).code
+        == "memory_size_exceeded"
+    )
+    for value in (["a text"] * 1_000, "a text " * 590_000):
+        assert memory.check({"value": value}, Circumstances(effort=Effort())) is None
 
 
 @pytest.mark.parametrize(

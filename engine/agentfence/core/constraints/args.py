@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from agentfence.core.constraints.effort import TOO_MUCH
 from agentfence.core.constraints.fields import (
     Selectors,
     literal_selector,
@@ -38,6 +39,10 @@ if TYPE_CHECKING:
 _LARGEST_BITS = 4096
 """Integers beyond have no text that Python would make; JSON tokens of 256 digits stay far below."""
 _LONGEST_FOR_REGEX = 1 << 20
+_COST_OF_ELEMENT = 4
+"""Microseconds."""
+_LETTERS_COMPARED, _LETTERS_FOLDED = 256, 32
+"""In a microsecond; what is not ASCII alone takes longer to fold."""
 _READ_ELEMENTS = ("allow", "deny", "regex", "min", "max", "max_length")
 
 type _Problem = tuple[str, str] | None
@@ -64,7 +69,7 @@ class _Field:
     reads_elements: bool
     original: bool
 
-    def find_violation(self, value: Json) -> _Problem:
+    def find_violation(self, value: Json, circumstances: Circumstances) -> _Problem:
         """Give what is wrong with a value, allow lists apart."""
         if self.type is not None and not _has_type(value, self.type):
             return "arg_not_allowed", f"is not of type `{self.type}`"
@@ -76,7 +81,7 @@ class _Field:
         if not elements and self.required:
             return "arg_missing", "holds nothing"
         for element in elements:
-            problem = self._find_violation_in(element)
+            problem = self._find_violation_in(element, circumstances)
             if problem is not None:
                 return problem
         return None
@@ -93,12 +98,16 @@ class _Field:
         text = _spell(element)
         return original_value(text) if self.original else text
 
-    def _find_violation_in(self, element: Json) -> _Problem:
+    def _find_violation_in(self, element: Json, circumstances: Circumstances) -> _Problem:
         if isinstance(element, dict) or (isinstance(element, int) and element.bit_length() > _LARGEST_BITS):
             return "arg_not_allowed", "is an object or a huge number, which no limit covers"
         text = self._spell(element)
+        if not circumstances.affords(_cost_of(text)):
+            return "arg_not_allowed", TOO_MUCH
         if self.deny is not None:
             for reading in _readings(text):
+                if reading is not text and not circumstances.affords(_cost_of(reading)):
+                    return "arg_not_allowed", TOO_MUCH
                 pattern = self.deny.find(reading)
                 if pattern is not None:
                     return "arg_denied", f"is denied by pattern `{pattern}`"
@@ -135,7 +144,7 @@ class Args:
         """Give the top-level names that the block reads."""
         return self._selectors.top_levels
 
-    def check(self, arguments: Arguments, circumstances: Circumstances) -> Failure | None:  # noqa: ARG002 - the protocol's
+    def check(self, arguments: Arguments, circumstances: Circumstances) -> Failure | None:
         """Give the first field that is missing or holds what it may not, allow lists last."""
         twin = self._selectors.find_twin(arguments)
         if twin is not None:
@@ -147,7 +156,7 @@ class Args:
                 name = field.selector.text
                 return Failure("arg_missing", f"missing required argument `{name}`", name)
             for item in found:
-                problem = _misplaced(item) or field.find_violation(item.value)
+                problem = _misplaced(item) or field.find_violation(item.value, circumstances)
                 if problem is not None:
                     return Failure(problem[0], f"argument `{item.path}` {problem[1]}", field.selector.text)
                 if not field.is_listed(item.value):
@@ -287,6 +296,13 @@ def _spell(element: Json) -> str:
             return str(int(element))
         case _:
             return str(element)
+
+
+def _cost_of(text: str) -> int:
+    letters = _LETTERS_COMPARED if text.isascii() else _LETTERS_FOLDED
+    if "[" not in text or not text.lstrip().startswith("["):
+        return _COST_OF_ELEMENT + len(text) // letters
+    return _COST_OF_ELEMENT + len(text) // letters + text.count(",") // 2  # it may be read as a list
 
 
 def _readings(text: str) -> tuple[str, ...]:

@@ -13,9 +13,10 @@ Servers are lenient in what they take, so selectors are:
 - Where the way to a field leads through something that is neither object nor list, that thing is
   found instead, marked as misplaced: FastMCP, for one, would parse a string there as JSON.
 - A key that some parser takes for a constrained one (`Path`, `\uff50ath`, `path\0x`, `path[]`,
-  `path.0`) is a twin, and a call with a twin is refused. Go and .NET bind keys case-blind, C stops
-  at NUL, and where a server passes its arguments on as a query or a form, PHP, Rails and qs read
-  the index forms as lists.
+  `path.0`, `filePath` for `file_path`) is a twin, and a call with a twin is refused. Go and .NET bind
+  keys case-blind, C stops at NUL, the JSON of Protocol Buffers and models of pydantic have two names
+  for one field, and where a server passes its arguments on as a query or a form, PHP, Rails and qs
+  read the index forms as lists.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple, overload
 
-from agentfence.core.constraints.folding import fold_text
+from agentfence.core.constraints.folding import fold_name
 from agentfence.core.constraints.interface import Failure, SpecError
 from agentfence.core.late_regex import late_regex
 from agentfence.core.values import frozen
@@ -45,7 +46,9 @@ _MOST_NAMES = 8  # a dotted text of n names has 2^(n-1) readings
 _STEP = late_regex(
     r'(?P<name>"(?:[^"\\]|\\.)+"|[^."\[\]*\s][^."\[\]*]*)(?P<stars>(?:\[\*\])*)(?:\.(?=.)|\Z)', re.DOTALL
 )
-_REMEMBERED_KEYS = 1024
+_REMEMBERED_KEYS, _LONGEST_REMEMBERED = 1024, 64
+_MOST_FOLDED = 1 << 18
+"""Letters, in keys of other scripts than ASCII, in one call; more than that has no tool."""
 _INDEX = late_regex(r"\[[^\[\]]*\]|\.[0-9]+(?=\.|\Z)")
 
 
@@ -264,7 +267,7 @@ def text_readings(text: str) -> tuple[str, ...]:
     FastMCP parses a string as JSON where the tool's parameter is not a plain string, so that
     `["/etc/passwd"]` is one odd relative path to us and `/etc/passwd` to the tool.
     """
-    if not text.lstrip().startswith("["):
+    if "[" not in text or not text.lstrip().startswith("["):
         return (text,)
     try:
         elements = json.loads(text)
@@ -331,10 +334,10 @@ class _Names:
     __slots__ = ("below", "folded", "harmless", "is_deep")
 
     def __init__(self, paths: Collection[tuple[str, ...]]) -> None:
-        names = dict.fromkeys(keys[0] for keys in paths)
-        self.below = {
-            name: _Names([keys[1:] for keys in paths if keys[0] == name and keys[1:]]) for name in names
-        }
+        names: dict[str, list[tuple[str, ...]]] = {}
+        for keys in paths:
+            names.setdefault(keys[0], []).append(keys[1:])
+        self.below = {name: _Names([*filter(None, below)]) for name, below in names.items()}
         joined = dict.fromkeys(".".join(keys) for keys in paths)
         self.folded = {_fold_key(name): name for name in (*joined, *names)}
         self.is_deep = any(level.folded for level in self.below.values())
@@ -343,6 +346,7 @@ class _Names:
     def find_twin(self, arguments: Arguments) -> str | None:
         if not self.folded or (not self.is_deep and arguments.keys() <= self.harmless):
             return None
+        letters_left = _MOST_FOLDED
         waiting: list[tuple[_Names, Json | Arguments]] = [(self, arguments)]
         while waiting:
             names, value = waiting.pop()
@@ -350,6 +354,8 @@ class _Names:
                 waiting.extend((names, element) for element in value)
             elif isinstance(value, Mapping):
                 for key, member in value.items():
+                    if not key.isascii() and (letters_left := letters_left - len(key)) < 0:
+                        return next(iter(names.folded.values()))
                     if (twin := names.twin_of(key)) is not None:
                         return twin
                     if (level := names.below.get(key)) is not None and level.folded:
@@ -360,12 +366,13 @@ class _Names:
         if key in self.harmless:
             return None
         twin = self.folded.get(_fold_key(key))
-        if twin is None and len(self.harmless) < _REMEMBERED_KEYS:  # the agent chooses keys: keep it bounded
+        # The agent chooses keys, so what is remembered of them stays small.
+        if twin is None and len(key) <= _LONGEST_REMEMBERED and len(self.harmless) < _REMEMBERED_KEYS:
             self.harmless.add(key)
         return twin
 
 
 def _fold_key(key: str) -> str:
-    if key.isascii() and key.isidentifier():
-        return key.lower()
-    return fold_text(_INDEX.sub("", key.partition("\0")[0])).strip()
+    if not (key.isascii() and key.isidentifier()):
+        key = fold_name(_INDEX.sub("", key.partition("\0")[0]))
+    return key[:1].lower() + key[1:].lower().replace("_", "")  # `_id` and `id` are two

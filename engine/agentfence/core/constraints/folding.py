@@ -21,6 +21,8 @@ _IGNORABLE = late_regex(
 # Normalising sorts each run of combining marks, at a cost that grows with its square. Unicode's own
 # bound for streams is 30 (UAX #15, stream-safe text); what no writing needs is left out of a comparison.
 _MOST_MARKS = 30
+# All of them are among these (a test looks at each), and few texts have as many of these in a row.
+_LONG_RUN = late_regex("(?:[^\\w\x00-\x7f]|[\u115f\u1160\u3164\uffa0]){31}")
 
 
 def fold_text(text: str) -> str:
@@ -31,13 +33,20 @@ def fold_text(text: str) -> str:
     return normalize("NFKC", without_invisible(folded)).casefold()
 
 
+def fold_name(text: str) -> str:
+    """Give one spelling for all names that some reader takes for this one, which may end at NUL."""
+    folded = fold_text(text.partition("\0")[0]).strip()
+    # Java compares without case by upper case too, where both the dotted and the dotless i meet `i`.
+    return folded.replace("i\u0307", "i").replace("\u0131", "i")
+
+
 def without_invisible(text: str) -> str:
     """Give the text without the characters that nobody sees."""
     return _IGNORABLE.sub("", text)
 
 
 def _without_long_runs(text: str) -> str:
-    if len(text) <= _MOST_MARKS:
+    if _LONG_RUN.search(text) is None:
         return text
     kept: list[str] = []
     run = 0

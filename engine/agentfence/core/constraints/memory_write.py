@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from agentfence.core.constraints.effort import TOO_MUCH
 from agentfence.core.constraints.fields import (
     Selectors,
     build_fields,
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 
 _SCOPES = ("session", "project", "global")
 _SENSITIVITIES = ("low", "medium", "high")
+_COST_OF_TEXT, _LETTERS_READ = 1, 4096
+"""Microseconds for each pattern, and letters in one."""
 _PAYLOAD_FIELDS = ("value", "content")
 
 
@@ -81,7 +84,7 @@ class MemoryWrite:
         """Give the payload's names, `scope` and `sensitivity`."""
         return (*self.payload.top_levels, "scope", "sensitivity")
 
-    def check(self, arguments: Arguments, circumstances: Circumstances) -> Failure | None:  # noqa: ARG002 - the protocol's
+    def check(self, arguments: Arguments, circumstances: Circumstances) -> Failure | None:
         """Give the first of scope, payload, size and sensitivity that fails."""
         if self.scope is not None and (failure := self.scope.find_problem(arguments)) is not None:
             return failure
@@ -94,6 +97,9 @@ class MemoryWrite:
             return Failure("memory_size_exceeded", f"the payload is larger than {self.max_bytes} bytes")
         if self.sensitivity is None:
             return None
+        cost = sum(_COST_OF_TEXT + len(found.text) // _LETTERS_READ for found in texts)
+        if not circumstances.affords(cost * len(self.secrets)):
+            return Failure("memory_size_exceeded", f"the payload {TOO_MUCH}")
         holds_secret = any(matches(found.text) for matches in self.secrets for found in texts)
         return self.sensitivity.find_problem(arguments, _SENSITIVITIES.index("high") if holds_secret else 0)
 

@@ -4,6 +4,7 @@ r"""What programs make of a text before it is a path to them, each of which has 
 - A shell, a splitter of command lines and most glob libraries drop quotes and escapes: `.\./x` is
   `../x`. Decoders of JSON and of programming languages read `\u002e`, those of HTML `&#46;`.
 - A variable that is not set is nothing, or what `${X-this}` gives: `.${X}.${X}/x` is `../x`.
+- Of a path that becomes part of a URL, what is behind `?` or `#` is left out: `.env?x` is `.env`.
 - What cannot be seen is trimmed by JavaScript (U+FEFF), and taken out of prompts by filters.
 - Windows reads a yen or a won sign as a backslash in the code pages of Japan and Korea.
 
@@ -29,7 +30,7 @@ _MOST_CHARACTERS = 262_144
 _FOR_EACH = 512
 """What to judge a text costs beside its characters, counted in these."""
 
-_REWRITTEN = late_regex(r"[,;\\'\"`^$%!&]|[^\x00-\x7f]|\A\[.*\]\Z", re.DOTALL)
+_REWRITTEN = late_regex(r"[,;\\'\"`^$%!&?#]|[^\x00-\x7f]|\A\[.*\]\Z", re.DOTALL)
 _NAME_END = late_regex(r"(?<=[^./\\ ])[. ]+(?=[/\\]|\Z)")
 _CLIMB = late_regex(r"(?:^|[/\\])\.\.[/\\]+[^/\\]")
 _OF_A_LIST = late_regex(r"[,/\\'\"]")
@@ -40,6 +41,7 @@ _UNSET = late_regex(
     r"\$(?:[A-Za-z_]\w*|[0-9@*#?$!-]|\{[^{}/]*\}|\([^()/]*\))|`[^`/]*`|%[A-Za-z_][^%/\\]*%|!\w+!"
 )
 _DEFAULT = late_regex(r"\$\{\w+[-=+]([^{}]*)\}")
+_QUERY = late_regex(r"[?#].*", re.DOTALL)
 _MONEY = str.maketrans("\u00a5\u20a9", "\\\\")
 
 
@@ -141,6 +143,7 @@ _WINDOWS_REWRITES: tuple[Callable[[str], str], ...] = (
     lambda text: _UNSET.sub("", text),
     without_invisible,
     lambda text: _QUOTES.sub("", text),
+    lambda text: _QUERY.sub("", text),
 )
 _REWRITES: tuple[Callable[[str], str], ...] = (
     lambda text: _ESCAPED.sub(_decode_escape, text),

@@ -23,7 +23,7 @@ _MOST_STAGES = 4
 # A text of this form has one spelling and one reading on any system but Windows.
 _PLAIN = late_regex(r"/?(?![- ])(?:[. ]*+[\w@+=()\[\]{}#&^-]++/?+)++(?<!/)")
 # Of these, a text of this form is no list, of JSON or by commas, and nothing that any tool expands.
-_SINGLE = late_regex(r"/?(?![- ])(?:[. ]*+[\w@+=#-]++/?+)++(?<!/)", re.ASCII)
+_SINGLE = late_regex(r"/?(?![- ])(?:[. ]*+[\w@+=-]++/?+)++(?<!/)", re.ASCII)
 
 _CONTROL = late_regex("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 # NFKC makes `.`, `/`, `\` or `:` of these (held against the Unicode database by a test), and

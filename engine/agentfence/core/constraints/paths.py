@@ -23,7 +23,7 @@ from agentfence.core.constraints.path_globs import deepen, is_wild
 from agentfence.core.constraints.path_patterns import PathPatterns, compile_path_patterns
 from agentfence.core.constraints.path_rewriting import OtherTexts, leads_elsewhere
 from agentfence.core.constraints.path_roots import Root, below_roots, host_of, place_of, read_roots
-from agentfence.core.constraints.path_text import Host, Refused, is_absolute, is_single, read_path
+from agentfence.core.constraints.path_text import LONGEST, Host, Refused, is_absolute, is_single, read_path
 from agentfence.core.values import frozen
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 _COST_OF_TEXT, _COST_OF_PLACE, _COST_OF_LINKS = 32, 4, 6
 """Microseconds: of a text that may have several readings, of each place, and of looking for its links."""
-_LETTERS_READ = 16
+_LETTERS_READ, _FOLDERS_SEEN = 16, 256
 """In a microsecond."""
 
 
@@ -115,6 +115,8 @@ class Paths:
         """Whether the allow list covers every reading; raises `Refused` when any of them is forbidden."""
         if self.host is not Host.WINDOWS and is_single(text):
             return self._judge_reading((text, text), circumstances)
+        if len(text) > LONGEST:  # also to read it as a list
+            raise Refused("is longer than a path can be")
         is_allowed = True
         for reading in text_readings(text):
             is_allowed = self._judge(reading, circumstances) and is_allowed
@@ -159,17 +161,29 @@ class Paths:
         return covers[0]
 
     def _judge_inside(self, place: str, spelling: str, circumstances: Circumstances) -> bool:
-        is_allowed = self._judge_place(place, below_roots(self.roots, place))
+        belows = below_roots(self.roots, place)
         resolve_links = circumstances.resolve_links
         if resolve_links is None:
-            return is_allowed
-        _spend(circumstances, _COST_OF_LINKS)
+            return self._judge_place(place, belows)
+        if not belows:
+            place, spelling = self._by_name_of_root(place, spelling, resolve_links)
+            belows = below_roots(self.roots, place)
+        is_allowed = self._judge_place(place, belows)
+        # The system goes through all folders above to look at each.
+        _spend(circumstances, _COST_OF_LINKS + place.count("/") ** 2 // _FOLDERS_SEEN)
         # The system follows a link before it takes the `..` behind it; some servers do not.
         for path in (place, spelling) if ".." in spelling else (place,):
             target = self._resolve(path, resolve_links)
-            if target != place:
-                roots = (*self.roots, *self._resolved_roots(resolve_links))
-                is_allowed = self._judge_place(target, below_roots(roots, target)) and is_allowed
+            if target == place:
+                continue
+            # A pattern that begins with `/` may name a root as it is written or as it is.
+            roots = (*self.roots, *self._resolved_roots(resolve_links))
+            covers = self._judge_place(target, below_roots(roots, target))
+            named, _ = self._by_name_of_root(target, target, resolve_links)
+            if named != target:
+                covers = self._judge_place(named, below_roots(self.roots, named)) or covers
+            is_same = named == place and path is place
+            is_allowed = is_allowed or covers if is_same else is_allowed and covers
         return is_allowed
 
     def _judge_place(self, place: str, belows: tuple[str, ...]) -> bool:
@@ -186,6 +200,14 @@ class Paths:
             return False
         # `docs/*` and `docs/??` cover the text `docs/**`, and not what it stands for.
         return "*" not in place or self.allow.find(deepen(place), map(deepen, belows)) is not None
+
+    def _by_name_of_root(self, place: str, spelling: str, resolve_links: LinkResolver) -> Reading:
+        """Give a place below where a root leads as the policy spells it: `/tmp/x` for `/private/tmp/x`."""
+        for root, real in zip(self.roots, self._resolved_roots(resolve_links), strict=True):
+            for below in below_roots((real,), place):
+                if below_roots((real,), spelling):
+                    return root.prefix + below if below else root.place, root.prefix + spelling[real.length :]
+        return place, spelling
 
     def _resolved_roots(self, resolve_links: LinkResolver) -> Iterator[Root]:
         for root in self.roots:
