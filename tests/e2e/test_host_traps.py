@@ -349,6 +349,23 @@ def test_an_option_is_changed_while_it_runs(web: tuple[Web, Proxy], upstream: Re
     check_fenced(proxy, upstream)
 
 
+@pytest.mark.parametrize("mode", [["regular"], ["reverse:http://127.0.0.1:1", "regular@18098"]])
+def test_reverse_mode_is_left_while_it_runs(
+    mode: list[str], web: tuple[Web, Proxy], upstream: RecordingUpstream
+) -> None:
+    api, proxy = web
+
+    assert api.send("PUT", "/options", {"mode": mode}) == 400
+    check_fenced(proxy, upstream)
+
+
+def test_all_options_are_reset_while_it_runs(web: tuple[Web, Proxy], upstream: RecordingUpstream) -> None:
+    api, proxy = web
+
+    api.send("POST", "/commands/options.reset", {"arguments": []})
+    check_fenced(proxy, upstream)
+
+
 # --- options at the start ---
 
 BAD_STARTS = {
@@ -413,6 +430,17 @@ def connect(proxy: Proxy, target: str) -> socket.socket:
     return connection
 
 
+def connect_socks(proxy: Proxy, upstream: RecordingUpstream) -> socket.socket:
+    """A tunnel to a server, as a SOCKS proxy opens it."""
+    connection = socket.create_connection(("127.0.0.1", proxy.port), 10)
+    connection.sendall(b"\x05\x01\x00")
+    assert connection.recv(2) == b"\x05\x00"
+    port = int(upstream.url.split(":")[2].split("/")[0])
+    connection.sendall(b"\x05\x01\x00\x01\x7f\x00\x00\x01" + port.to_bytes(2))
+    assert connection.recv(10)[1] == 0
+    return connection
+
+
 def target_of(upstream: RecordingUpstream) -> str:
     return upstream.url.removeprefix("https://").removesuffix("/mcp")
 
@@ -460,6 +488,24 @@ def test_target_and_sni_disagree(forward: tuple[Proxy, RecordingUpstream]) -> No
         answer = receive(connection)
 
     assert status_of(answer) in {403, 502}
+    assert upstream.requests == []
+
+
+@pytest.mark.parametrize("launch", LAUNCHES)
+@pytest.mark.parametrize("mode", ["regular", "socks5"])
+def test_target_and_url_disagree(mode: str, launch: Launch, tmp_path: Path) -> None:
+    """A server, and the more so another proxy, goes by the URL in the request line, if there is one."""
+    policy = POLICY + 'servers: {files: {url: "http://files.example/mcp"}}\nunlisted: pass\n'
+    connections = {"regular": lambda *to: connect(to[0], to[1].url.split("/")[2]), "socks5": connect_socks}
+    with (
+        start_recording_upstream() as upstream,
+        start_proxy(tmp_path, launch=launch, policy=policy, settings=[f"mode={mode}"]) as proxy,
+        connections[mode](proxy, upstream) as connection,
+    ):
+        connection.sendall(post("http://files.example/mcp", DENIED, host=upstream.url.split("/")[2]))
+        answer = receive(connection)
+
+    assert status_of(answer) == 403
     assert upstream.requests == []
 
 

@@ -47,6 +47,7 @@ class Guard:
         self._judge = judge
         self._report_mistake = report_mistake
         self._is_running = False
+        self._is_reverse = False
         self._watching: asyncio.Task[None] | None = None
 
     def load(self, loader: Loader) -> None:
@@ -57,6 +58,7 @@ class Guard:
                 # None is "not given"; an empty text is a mistake that must be said.
                 loader.add_option(option.host_option, _TEXT_OR_NOTHING, None, shown)
         host_options.force(ctx.options)
+        host_options.forbid_reset(ctx.options)
 
     def configure(self, updated: set[str]) -> None:
         """Hold the host's options; open the fence once, before a connection can be accepted.
@@ -111,6 +113,11 @@ class Guard:
             given = {o.name: getattr(ctx.options, o.host_option) for o in OPTIONS if o.on_http}
             self._judge.surface = self._armer.surface = open_surface(
                 read_settings(given, os.environ), ctx.options
+            )
+            self._is_reverse = host_options.is_reverse(ctx.options.mode)
+        elif self._is_reverse is not host_options.is_reverse(ctx.options.mode):
+            raise exceptions.OptionsError(
+                "reverse mode is entered and left at a start alone: start the proxy again"
             )
         elif self._is_running and updated & _OWN_OPTIONS:
             raise exceptions.OptionsError(
