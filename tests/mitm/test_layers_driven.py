@@ -65,6 +65,9 @@ class Driven:
         self.closed: list[object] = []
         self.flow: http.HTTPFlow
         self.streams_requests = False
+        self.streams_answers = True
+        self.held: list[commands.StartHook] | None = None
+        """Hooks that take their time, if any may."""
         self.feed(events.Start())
 
     def feed(self, event: events.Event) -> None:
@@ -81,7 +84,9 @@ class Driven:
                     self.feed(events.OpenConnectionCompleted(command, None))
                 case commands.StartHook():
                     self._hook(command)
-                    if command.blocking:
+                    if command.blocking and self.held is not None:
+                        self.held.append(command)
+                    elif command.blocking:
                         self.feed(events.HookCompleted(command))
 
     def _hook(self, hook: commands.StartHook) -> None:
@@ -90,7 +95,7 @@ class Driven:
         if hook.name == "requestheaders":
             self.flow.request.stream = self.streams_requests
         if hook.name == "responseheaders" and self.flow.response is not None:
-            self.flow.response.stream = True
+            self.flow.response.stream = self.streams_answers
 
     def receive(self, *pieces: bytes) -> None:
         for piece in pieces:
@@ -246,6 +251,21 @@ def test_an_interim_answer_alone_is_none(driven: Driven) -> None:
 
     driven.feed(events.ConnectionClosed(upstream))
     assert driven.said.endswith(b"gone")
+
+
+def test_an_answer_that_breaks_twice_is_answered_once(driven: Driven) -> None:
+    """The host says that its chunks are broken, and while that is answered that its connection has closed."""
+    driven.streams_answers = False
+    driven.receive(HEAD, b"abcd")
+    (upstream,) = [connection for connection in driven.sent if connection is not driven.client]
+    driven.feed(events.DataReceived(upstream, b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"))
+    driven.held = []
+    driven.feed(events.DataReceived(upstream, b"zz\r\n"))
+    driven.feed(events.ConnectionClosed(upstream))
+    while driven.held:
+        driven.feed(events.HookCompleted(driven.held.pop(0)))
+
+    assert driven.said.count(b"gone") == 1
 
 
 def test_trailers_of_an_answer_are_dropped(driven: Driven) -> None:

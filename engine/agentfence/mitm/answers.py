@@ -24,6 +24,7 @@ from agentfence.core.http.answer_rules import (
     may_be_message,
     passes_unawaited,
     passes_unread,
+    without_line_ends,
 )
 from agentfence.core.http.endpoints import DEFAULT_PORTS
 from agentfence.core.http.hosts import Origin, parse_authority
@@ -109,6 +110,11 @@ class AnswerSide:
         if exchange is None or exchange.stage is not Stage.JUDGED:
             self._pass(flow, exchange, response)
             return
+        if head.harmless is not None:
+            response.headers.fields = head.harmless
+            head = self._answer_heads.read(response)
+        if not response.reason.isprintable():
+            response.reason = without_line_ends(response.reason)
         if flow.request.method == "DELETE" and response.status_code in _SESSION_ENDED:
             self._forget(flow)
         problem = head.problem
@@ -467,6 +473,11 @@ class AnswerSide:
             return b""
         if exchange is None or exchange.stage is not Stage.JUDGED or exchange.is_post_for_stream:
             return None
+        if (
+            flow.response is None
+            or self._answer_heads.read(flow.response).kind is not AnswerKind.EVENT_STREAM
+        ):
+            return None  # a page or a file: nothing can be said in it, and it may have a length
         self.fence.report(f"the server broke off its answer: {problem}")
         effects = self._server_gone(exchange, "the server broke off its answer")
         bodies = [effect.body for effect in effects if isinstance(effect, Forward)]

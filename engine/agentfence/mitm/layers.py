@@ -117,6 +117,7 @@ class FenceStream(HttpStream):
 
     limits: Limits
     _drained = 0
+    _is_answered_here = False
 
     def _handle_event(self, event: events.Event) -> layer.CommandGenerator[None]:
         if isinstance(event, events.Wakeup):
@@ -264,6 +265,8 @@ class FenceStream(HttpStream):
         self, event: RequestProtocolError | ResponseProtocolError
     ) -> layer.CommandGenerator[None]:
         """End an exchange whose server is gone with an answer instead of a broken connection."""
+        if isinstance(event, ResponseProtocolError) and self._is_answered_here:
+            return  # it says so twice: that its answer is broken, and then that it has closed
         if isinstance(event, ResponseProtocolError) and self.client_state != self.state_errored:
             if self.server_state == self.state_stream_response_body:
                 last = self.limits.broken_off(self.flow, event.message)
@@ -285,6 +288,7 @@ class FenceStream(HttpStream):
         """Send an answer that was made here, past the hooks that show it."""
         if self.flow.response is None:
             raise AssertionError("there must be an answer to send")
+        self._is_answered_here = True
         self.flow.response.timestamp_start = time.time()
         yield HttpResponseHeadersHook(self.flow)
         yield from self.send_response()
