@@ -21,7 +21,7 @@ from agentfence.mitm.asked_calls import AskedCalls
 from agentfence.mitm.exchange import Exchange, Stage
 from agentfence.mitm.heads import RequestHeads
 from agentfence.mitm.injecting import inject
-from agentfence.mitm.intercepting import ask_about
+from agentfence.mitm.intercepting import ask_about, is_killed
 from agentfence.mitm.layers import Growth
 from agentfence.mitm.requests import (
     NOT_JUDGED,
@@ -37,6 +37,7 @@ from agentfence.mitm.requests import (
     snapshot_of,
     with_fields,
 )
+from agentfence.mitm.transports import close_server
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -58,6 +59,9 @@ if TYPE_CHECKING:
     type MakeSorter = Callable[[Policy, Sorter | None], Sorter]
 
 
+_MOST_ON_SOCKET = 200
+_MUCH_ON_SOCKET = 1_048_576
+"""Messages of a WebSocket, and their bytes, that are kept to be looked at."""
 _OTHER_PROTOCOLS = frozenset({b"upgrade", b"http2-settings"})
 
 
@@ -289,6 +293,8 @@ class Surface(AnswerSide):
     def growth(self, flow: http.HTTPFlow, beginning: bytes | None) -> Growth:
         """Say what becomes of a body over `max_body`; `beginning` is None before any of it came."""
         exchange = self._open(flow)
+        if flow.response is not None and flow.response is not exchange.armed:
+            return Growth.REFUSE  # another addon has answered, and nobody reads the rest
         self._sort_whole(flow, exchange)
         where = exchange.sorted
         if isinstance(where, Free) and exchange.armed is None:
@@ -300,7 +306,7 @@ class Surface(AnswerSide):
         is_message = isinstance(where, Watched) and prefix_shows_message(
             beginning, headers_of(flow.request.headers)
         )
-        if is_message or flow.response is not exchange.armed:
+        if is_message:
             return Growth.REFUSE
         flow.response = exchange.armed = None
         return Growth.STREAM
@@ -308,6 +314,10 @@ class Surface(AnswerSide):
     def oversize_answer(self, flow: http.HTTPFlow) -> http.Response:
         """Give the answer to a body that is refused unread."""
         exchange = self._open(flow)
+        if flow.response is not None and flow.response is not exchange.armed:
+            exchange.stage = Stage.PASSED  # another addon's own answer
+            flow.response.headers["connection"] = "close"
+            return flow.response
         if isinstance(exchange.sorted, Refused):
             return self._answer_unread(exchange.sorted, exchange)
         gate, circumstances = self.fence.gate, self.fence.circumstances()
@@ -351,10 +361,17 @@ class Surface(AnswerSide):
     def read_socket(self, flow: http.HTTPFlow) -> None:
         """Drop an MCP message on a WebSocket, and end the socket."""
         messages = [] if flow.websocket is None else flow.websocket.messages
-        if messages and shows_jsonrpc(messages[-1].content, (), mcp_only=True):
+        if not messages:
+            return
+        if len(messages) > _MOST_ON_SOCKET or sum(len(kept.content) for kept in messages) > _MUCH_ON_SOCKET:
+            del messages[:-1]  # the host keeps all of them
+        if is_killed(flow):
+            messages[-1].drop()
+        elif shows_jsonrpc(messages[-1].content, (), mcp_only=True):
             messages[-1].drop()
             self.fence.report("an MCP message on a WebSocket was dropped, and the socket closed")
-            flow.kill()
+            flow.kill()  # for whoever looks at it
+            close_server(flow)
 
     def close(self) -> None:
         """End the run."""
