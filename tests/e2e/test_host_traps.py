@@ -262,6 +262,51 @@ def test_an_answer_on_which_the_fence_fails_does_not_pass(
         assert b'"error"' in answered
 
 
+CALL = post("http://files.example/a", ALLOWED, host="files.example")
+PICTURE = CALL.replace(b"application/json\r\n", b"image/png\r\n", 1)
+LARGE = post("http://files.example/a", b'{"a":"' + b"x" * 5_000_000 + b'"}', host="files.example")
+HOST_OPTIONS = {
+    "block_list": (["--set", "block_list=:~d files.example:451"], 451, []),
+    "block_list without an answer": (["--set", "block_list=:~d files.example:444"], 0, []),
+    "map_local": (["--map-local", "|files.example|{file}"], 200, []),
+    "map_remote": (["--map-remote", "|http://files.example|{origin}"], 200, ["/a"]),
+    "a header beside map_remote": (
+        ["--map-remote", "|http://files.example|{origin}", "--modify-headers", "|~q|X-More|yes"],
+        200,
+        ["/a", "yes"],
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", ["call", "upload", "large body"])
+@pytest.mark.parametrize("option", HOST_OPTIONS)
+def test_the_hosts_own_options_count_for_what_is_judged_and_what_is_streamed(
+    option: str, kind: str, upstream: RecordingUpstream, tmp_path: Path
+) -> None:
+    words, status, seen = HOST_OPTIONS[option]
+    (tmp_path / "local.json").write_text("{}")
+    upstream.answer = lambda _: Response(b'{"jsonrpc":"2.0","id":1,"result":{}}')
+    words = [word.format(origin=origin(upstream), file=tmp_path / "local.json") for word in words]
+    with start_proxy(tmp_path, arguments=words) as proxy:
+        answer = send_raw(proxy.port, {"call": CALL, "upload": PICTURE, "large body": LARGE}[kind])
+
+    assert status_of(answer) == (status or (413 if kind == "large body" else 0))
+    asked = [[request.target, *request.header("x-more")] for request in upstream.requests]
+    assert asked == ([seen] if seen else [])
+
+
+@pytest.mark.parametrize("start", [DENIED, ALLOWED])
+def test_what_the_hosts_own_option_writes_is_judged(
+    start: bytes, upstream: RecordingUpstream, tmp_path: Path
+) -> None:
+    becomes = "read_file" if start == DENIED else "delete_file"
+    words = ["--modify-body", f"/~q/(delete|read)_file/{becomes}"]
+    with start_proxy(tmp_path, upstream=origin(upstream), arguments=words) as proxy:
+        send_raw(proxy.port, post("/mcp", start))
+
+    assert executed(upstream) == (["read_file"] if start == DENIED else [])
+
+
 # --- the script itself ---
 
 

@@ -19,6 +19,7 @@ from mitmproxy import ctx, exceptions, hooks
 from agentfence.core.errors import AgentFenceError, PolicyError
 from agentfence.mitm import host_options
 from agentfence.mitm.addons import Armer, Judge
+from agentfence.mitm.dispatch import RememberingAddons
 from agentfence.mitm.opening import open_surface, view_addons
 from agentfence.mitm.sparing import spare_work
 from agentfence.run_controls import LOOK_EVERY, RunControls
@@ -155,6 +156,8 @@ def promote(addons: AddonManager, report_mistake: ReportMistake = log_mistake) -
     armer, judge = Armer(), Judge()
     guard = Guard(armer, judge, report_mistake)
     spare_work(addons)
+    if isinstance(addons, RememberingAddons):
+        addons.settle_request, armer.hides_refusals = judge.settle_request, True
     try:
         addons.register(armer)
         addons.chain.insert(0, armer)

@@ -7,6 +7,8 @@ import time
 from http import HTTPStatus
 from typing import TYPE_CHECKING
 
+from mitmproxy import ctx
+
 from agentfence.core.agents import Agents
 from agentfence.core.effects import Answer, Ask, Drop, Forward, Withdraw
 from agentfence.core.event_stream import message_event
@@ -59,6 +61,8 @@ if TYPE_CHECKING:
     type MakeSorter = Callable[[Policy, Sorter | None], Sorter]
 
 
+_BY_HEAD = ("blocklist", "maplocal", "mapremote")
+"""The addons of the options `block_list`, `map_local` and `map_remote`."""
 _MOST_ON_SOCKET = 200
 _MUCH_ON_SOCKET = 1_048_576
 """Messages of a WebSocket, and their bytes, that are kept to be looked at."""
@@ -95,15 +99,32 @@ class Surface(AnswerSide):
         except Exception as error:  # noqa: BLE001 - what cannot be sorted keeps the refusal that it has
             self.fence.report_failure(error)
 
+    def disarm(self, flow: http.HTTPFlow) -> None:
+        """Take a refusal away for as long as other addons look at the request; `rearm` is sure to follow."""
+        exchange = self.exchanges.find(flow)
+        if exchange is not None and flow.response is exchange.armed and exchange.stage is Stage.HEADERS:
+            flow.response = None
+
+    def rearm(self, flow: http.HTTPFlow) -> None:
+        """Put the refusal of a request back that was not judged yet, and that nobody has answered."""
+        exchange = self.exchanges.find(flow)
+        if exchange is not None and flow.response is None and exchange.stage is Stage.HEADERS:
+            flow.response = exchange.armed
+
     def free(self, flow: http.HTTPFlow) -> None:
         """Have a body streamed that is no business of the fence, and that no other addon has answered.
 
         A request is sorted anew here, as other addons had their say about its head; one without a body is
         sent later, after more of that, and sorted again then.
         """
+        self.rearm(flow)
         exchange = self.exchanges.find(flow)
         if exchange is None or exchange.armed is not None or flow.response is not None:
             return
+        if exchange.head.request.announces_body:
+            _ask_by_head(flow)
+            if flow.response is not None or is_killed(flow):
+                return
         self._sort_whole(flow, exchange)
         if isinstance(exchange.sorted, Free):
             flow.request.stream = True
@@ -180,6 +201,7 @@ class Surface(AnswerSide):
 
     async def judge(self, flow: http.HTTPFlow) -> None:
         """Set the flow's response: none lets the request go on, anything else is the answer."""
+        self.rearm(flow)
         exchange = self.exchanges.find(flow)
         if exchange is None:  # it was never sorted, so there is nothing to judge it by
             flow.response = flow.response or json_response(503, NOT_JUDGED)
@@ -189,6 +211,8 @@ class Surface(AnswerSide):
             return
         if exchange.stage is Stage.PASSED:
             return  # it was streamed
+        if is_killed(flow):
+            return  # another addon ends it, as the host's `block_list` can
         try:
             flow.response = await self._verdict(flow, exchange)
         except Exception as error:  # noqa: BLE001 - the surface's one guard: when in doubt, deny
@@ -293,7 +317,12 @@ class Surface(AnswerSide):
     def growth(self, flow: http.HTTPFlow, beginning: bytes | None) -> Growth:
         """Say what becomes of a body over `max_body`; `beginning` is None before any of it came."""
         exchange = self._open(flow)
-        if flow.response is not None and flow.response is not exchange.armed:
+        if beginning is not None:
+            self.disarm(flow)
+            if flow.response is None:
+                _ask_by_head(flow)
+            self.rearm(flow)
+        if is_killed(flow) or (flow.response is not None and flow.response is not exchange.armed):
             return Growth.REFUSE  # another addon has answered, and nobody reads the rest
         self._sort_whole(flow, exchange)
         where = exchange.sorted
@@ -377,6 +406,14 @@ class Surface(AnswerSide):
         """End the run."""
         self.approver.close()
         self.fence.close()
+
+
+def _ask_by_head(flow: http.HTTPFlow) -> None:
+    """Have the host's own options decide that need no body: it asks them only behind one that is streamed."""
+    for name in _BY_HEAD:
+        addon = ctx.master.addons.get(name)
+        if addon is not None:
+            addon.request(flow)
 
 
 def _place(flow: http.HTTPFlow) -> Place:
