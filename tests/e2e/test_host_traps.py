@@ -11,6 +11,7 @@ import json
 import shutil
 import socket
 import ssl
+import struct
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -512,6 +513,22 @@ def test_a_tunnel_that_does_not_begin_as_http(
             receive(connection, 2)
 
         assert executed(plain) == []
+
+
+@pytest.mark.parametrize("port", [53, 5353])
+def test_a_tunnel_to_a_port_of_dns(port: int, forward: tuple[Proxy, RecordingUpstream]) -> None:
+    """The host takes what goes there for DNS, and passes it on unread."""
+    proxy, _ = forward
+    query = struct.pack(">HHHHHH", 1, 0x100, 1, 0, 0, 0) + b"\x0bdelete_file\x07example\0" + b"\0\x10\0\x01"
+    with connect(proxy, f"127.0.0.1:{port}") as connection:
+        connection.sendall(post("/mcp", DENIED, host=f"127.0.0.1:{port}"))
+        refused = receive(connection)
+    with connect(proxy, f"127.0.0.1:{port}") as connection:
+        connection.sendall(struct.pack(">H", len(query)) + query + b"\r\n\r\n")
+        answer = receive(connection)
+
+    assert body_of(refused)["error"]["code"] == -32001
+    assert status_of(answer) == 400
 
 
 def test_target_and_host_disagree(forward: tuple[Proxy, RecordingUpstream]) -> None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from agentfence.mitm.host_options import is_read
-from agentfence.mitm.layers import install
+from agentfence.mitm.layers import as_http, install
 from agentfence.mitm.requests import NOT_JUDGED, json_response
 
 if TYPE_CHECKING:
@@ -68,6 +68,7 @@ class Judge:
     def next_layer(self, nextlayer: NextLayer) -> None:
         """Put the fence's limits into each HTTP layer before it starts."""
         if self.surface is not None:
+            nextlayer.layer = as_http(nextlayer.layer)
             install(nextlayer.layer, self.surface)
 
     def tls_clienthello(self, data: ClientHelloData) -> None:

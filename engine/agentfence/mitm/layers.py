@@ -19,9 +19,11 @@ from typing import TYPE_CHECKING, Protocol
 from mitmproxy.net.http.validate import validate_headers
 from mitmproxy.proxy import commands, events
 from mitmproxy.proxy.context import Context
+from mitmproxy.proxy.layers.dns import DNSLayer
 from mitmproxy.proxy.layers.http import (
     DropStream,
     HttpLayer,
+    HTTPMode,
     HttpStream,
     RegisterHttpConnection,
     SendHttp,
@@ -500,6 +502,17 @@ def _fork(context: Context) -> Context:
     forked = object.__new__(Context)
     vars(forked).update(vars(context), layers=context.layers.copy())
     return forked
+
+
+def as_http(chosen: layer.Layer | None) -> layer.Layer | None:
+    """Give the layer to take for one that the host has chosen.
+
+    It takes what goes to the ports of DNS for that, and would pass it on unread; here all is HTTP.
+    """
+    if not isinstance(chosen, DNSLayer):
+        return chosen
+    chosen.context.layers.remove(chosen)
+    return HttpLayer(chosen.context, HTTPMode.transparent)
 
 
 def install(outermost: layer.Layer | None, limits: Limits) -> None:
