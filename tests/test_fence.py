@@ -53,6 +53,11 @@ class Run:
         self.policy.write_text(text)
         self.fence.reload(prepare or (lambda _policy: self.adopt))
 
+    def look(self) -> None:
+        """As every second of a run."""
+        if self.fence.policy_has_changed:
+            self.fence.reload(lambda _policy: self.adopt)
+
     def adopt(self) -> None:
         self.adopted += 1
 
@@ -121,16 +126,21 @@ def test_policy_that_says_the_same_is_no_change(tmp_path: Path) -> None:
     assert kinds_in(run.log) == ["run_started"]
 
 
-def test_policy_whose_coming_cannot_be_written_does_not_come(tmp_path: Path) -> None:
+def test_policy_whose_coming_cannot_be_written_comes_once_it_can(tmp_path: Path) -> None:
     run = Run(tmp_path)
     run.log.rename(run.log.with_name("moved"))
     run.log.mkdir()
     run.change(DENYING)
+    for _ in range(4):
+        run.look()
     run.log.rmdir()
     run.log.with_name("moved").rename(run.log)
 
+    assert sum("until its change can be written" in said for said in run.said) == 1
     assert isinstance(run.send(1), Forward)
-    assert kinds_in(run.log) == ["run_started", "audit_gap", "judged"]
+    run.look()
+    assert isinstance(run.send(2), Answer)
+    assert kinds_in(run.log) == ["run_started", "judged", "policy_reloaded", "judged"]
 
 
 def test_policy_changes_mode_redaction_and_what_a_lost_event_means(tmp_path: Path) -> None:

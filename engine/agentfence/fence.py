@@ -72,6 +72,7 @@ class Fence:
         self._lock = lock
         self._resolve_links = resolve_links
         self._source = source
+        self._is_reload_owed = False
 
     @cached_property
     def gate(self) -> Gate:
@@ -173,11 +174,19 @@ class Fence:
                 return
             adopt = prepare(policy)
             self._log_reload(policy, self._source.description)
+        except AuditError as error:
+            self._source.owe()
+            if not self._is_reload_owed:  # said once: it is tried again and again
+                self.tally.error("audit_unwritable")
+                self.report(f"the policy in force stays until its change can be written: {error}")
+            self._is_reload_owed = True
+            return
         except Exception as error:  # noqa: BLE001 - a policy that cannot be read must not end the run
             self.tally.error("policy_refused")
             reason = str(error) if isinstance(error, AgentFenceError) else type(error).__name__
             self.report(f"the policy in force stays, as the changed one cannot be used: {reason}")
             return
+        self._is_reload_owed = False
         self._adopt(policy, lock)
         adopt()
         self._reporter.changed(
@@ -186,11 +195,13 @@ class Fence:
 
     def _log_reload(self, policy: Policy, description: str) -> None:
         mode, previous = (self.settings.gate.mode or policy.mode).value, self.policy.digest
-        self.log.append(
-            policy_reloaded(
-                policy, description, self.redactor, mode=mode, previous=previous, time=time.time()
-            )
+        event = policy_reloaded(
+            policy, description, self.redactor, mode=mode, previous=previous, time=time.time()
         )
+        if isinstance(self.log, GapLog):
+            self.log.attempt(event)
+        else:
+            self.log.append(event)
 
     def _adopt(self, policy: Policy, lock: Lock) -> None:
         from agentfence.core.engine import Engine

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     type Mark = tuple[int, int, int] | None
     """What tells one state of a file from another; None where there is no file."""
 
+_NEVER = 0, 0, -1
+"""No file has it."""
+
 
 class PolicySource:
     """A policy that was found, and the files that it was made of when it was last loaded."""
@@ -75,6 +78,10 @@ class PolicySource:
         """
         seen, self._seen = self._seen, {name: _mark_of(name) for name in self._loaded}
         return self._seen == seen and self._seen != self._loaded
+
+    def owe(self) -> None:
+        """Count as changed what was loaded last: it did not come into force."""
+        self._loaded = dict.fromkeys(self._loaded, _NEVER)
 
     def _load_import(self, reference: str, importer: PolicyFile) -> PolicyFile:
         if not reference.startswith(PACKAGED):

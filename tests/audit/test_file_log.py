@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import fcntl
 import os
 import resource
 import signal
@@ -15,7 +16,7 @@ from audit_logs import event, events_in, kinds_in, numbers_in, open_log, status_
 from agentfence.audit.file_log import FileLog, Upkeep
 from agentfence.core.audit.reports import Status
 from agentfence.core.errors import AuditError
-from agentfence.core.record import Chain
+from agentfence.core.record import LONGEST_LINE, Chain
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -188,6 +189,154 @@ def test_file_emptied_under_its_writer_is_recorded(path: Path) -> None:
 
     assert kinds_in(path) == ["log_replaced", "judged"]
     assert status_of(path) is Status.TRUNCATED
+
+
+def test_file_that_was_cut_and_grew_again_is_recorded(path: Path) -> None:
+    first, second = open_log(path, "first"), open_log(path, "second")
+    first.append(event(1))
+    whole = path.stat().st_size
+    first.append(event(2))
+    os.truncate(path, whole)
+    for number in (3, 4, 5):
+        second.append(event(number, 100))
+    first.append(event(6))
+
+    assert kinds_in(path) == ["judged"] * 4 + ["log_replaced", "judged"]
+    assert status_of(path) is Status.TRUNCATED
+
+
+def test_older_state_of_a_rotated_log_that_is_put_back_is_recorded(path: Path) -> None:
+    log = open_log(path, upkeep=Upkeep(max_size=1_500))
+    for number in range(7):
+        log.append(event(number, 100))
+    older = path.with_name("older")
+    older.write_bytes(path.read_bytes())
+    log.append(event(7))
+    assert events_in(path)[0]["kind"] == "log_rotated"
+    older.replace(path)
+    log.append(event(8))
+
+    assert kinds_in(path)[-2:] == ["log_replaced", "judged"]
+    assert status_of(path) is Status.TRUNCATED
+
+
+def test_loss_that_cannot_be_recorded_at_once_is_recorded_later(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = open_log(path)
+    log.append(event(1))
+    older = path.with_name("older")
+    older.write_bytes(path.read_bytes())
+    log.append(event(2))
+    with older.open("ab") as torn:
+        torn.write(b"{")
+    older.replace(path)
+    with monkeypatch.context() as broken:
+        broken.setattr(os, "write", lambda *_: (_ for _ in ()).throw(OSError(errno.ENOSPC, "full")))
+        for number in (3, 4):
+            with pytest.raises(AuditError):
+                log.append(event(number))
+    log.append(event(5))
+
+    assert kinds_in(path) == ["judged", "log_replaced", "log_repaired", "judged"]
+    assert status_of(path) is Status.TRUNCATED
+
+
+def test_log_that_people_move_away_under_two_writers_is_whole_with_what_they_moved(path: Path) -> None:
+    first, second = open_log(path, "first"), open_log(path, "second")
+    second.append(event(1))
+    first.append(event(2))
+    path.rename(path.with_name("moved.jsonl"))
+    first.append(event(3))
+    second.append(event(4))
+
+    assert kinds_in(path) == ["log_replaced", "judged", "log_replaced", "judged"]
+    assert status_of(path.parent) is Status.OK
+    assert status_of(path) is Status.TRUNCATED
+
+
+def test_run_without_a_chain_goes_on_with_the_one_that_is_there(path: Path) -> None:
+    open_log(path).append(event(1))
+    plain = FileLog(path, Chain("plain", is_hashed=False), lambda: 1.0)
+    plain.append(event(2))
+    open_log(path, "last").append(event(3))
+    plain.append(event(4))
+
+    assert numbers_in(path) == [1, 2, 3, 4]
+    assert status_of(path) is Status.OK
+
+
+def test_chain_that_begins_after_lines_without_one_is_partial(path: Path) -> None:
+    plain = FileLog(path, Chain("plain", is_hashed=False), lambda: 1.0)
+    plain.append(event(1))
+    open_log(path).append(event(2))
+    plain.append(event(3))
+
+    assert "hash" in events_in(path)[-1]
+    assert status_of(path) is Status.PARTIAL
+
+
+def test_lock_that_is_held_for_ever_refuses_and_recovers(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("agentfence.audit.file_log._PATIENCE", 0.01)
+    log = open_log(path)
+    with path.open("rb") as other:
+        fcntl.flock(other, fcntl.LOCK_SH)
+        with pytest.raises(AuditError, match="another process has had it locked"):
+            log.append(event(1))
+    log.append(event(2))
+
+    assert numbers_in(path) == [2]
+
+
+@pytest.mark.parametrize("text", [b'version: "1"', b"{}", b"\n", b"\x00" * 40, b'{"schema_version":1}'])
+def test_file_that_is_no_log_is_left_as_it_is(path: Path, text: bytes) -> None:
+    path.write_bytes(text)
+    log = open_log(path)
+    for number in (1, 2):
+        with pytest.raises(AuditError, match="that is no audit log"):
+            log.append(event(number))
+    assert path.read_bytes() == text
+    path.write_bytes(b"")
+    log.append(event(3))
+    path.write_bytes(text * 1_000)
+    with pytest.raises(AuditError, match="that is no audit log"):
+        log.append(event(4))
+
+    assert path.read_bytes() == text * 1_000
+
+
+@pytest.mark.parametrize("length", range(1, 30))
+def test_first_line_that_is_not_whole_is_repaired(path: Path, length: int) -> None:
+    line, _ = Chain("run").seal(event(1))
+    path.write_bytes(line[:length])
+    open_log(path).append(event(2))
+
+    assert kinds_in(path) == ["log_repaired", "judged"]
+    assert status_of(path) is Status.OK
+
+
+def test_line_that_nobody_would_read_is_not_written(path: Path) -> None:
+    log = open_log(path)
+    line, _ = Chain("run").seal(event(1, 0))
+    log.append(event(1, LONGEST_LINE - len(line)))
+    with pytest.raises(AuditError, match="longer than a line may be"):
+        log.append(event(2, LONGEST_LINE))
+    log.append(event(3))
+
+    assert (path.stat().st_size, status_of(path)) == (
+        LONGEST_LINE + len(path.read_bytes().splitlines()[1]) + 1,
+        Status.OK,
+    )
+
+
+def test_file_system_without_locks_refuses(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    log = open_log(path)
+    log.append(event(1))
+    monkeypatch.setattr(fcntl, "flock", lambda *_: (_ for _ in ()).throw(OSError(errno.ENOLCK, "no locks")))
+
+    with pytest.raises(AuditError, match="no locks"):
+        log.append(event(2))
+    assert status_of(path) is Status.OK
 
 
 def test_folder_that_is_gone_refuses_and_recovers(path: Path) -> None:

@@ -94,3 +94,41 @@ def test_gap_at_the_end_is_said_at_the_end(is_strict: bool) -> None:
     faulty.is_broken = False
     log.close()
     assert faulty.events[0]["lost"] == 1
+
+
+def test_each_gap_says_what_became_of_its_own_messages() -> None:
+    """The policy was changed in between."""
+    log, faulty, said = make(is_strict=False)
+    faulty.is_broken = True
+    log.append({"n": 1})
+    log.is_strict = True
+    for number in (2, 3):
+        with pytest.raises(AuditError):
+            log.append({"n": number})
+    log.close()
+    assert said[-1] == "3 events are in no audit log"
+
+    faulty.is_broken = False
+    log.append({"n": 4})
+    assert [(event.get("lost"), event.get("messages")) for event in faulty.events] == [
+        (1, "sent on"),
+        (2, "refused"),
+        (None, None),
+    ]
+
+
+def test_answers_that_go_on_all_the_same_are_in_a_gap_of_their_own() -> None:
+    log, faulty, said = make(is_strict=True)
+    faulty.is_broken = True
+    for kind in ("judged", "answered", "judged", "noted"):
+        with pytest.raises(AuditError):
+            log.append({"kind": kind})
+    faulty.is_broken = False
+    log.append({"kind": "judged"})
+
+    assert [(event.get("lost"), event.get("messages")) for event in faulty.events] == [
+        (2, "refused"),
+        (2, "sent on"),
+        (None, None),
+    ]
+    assert said == []

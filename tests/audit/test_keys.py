@@ -60,6 +60,14 @@ def test_keys_are_never_written_over(keys: tuple[Path, Path], kept: int) -> None
     assert not keys[1 - kept].exists()
 
 
+@pytest.mark.parametrize("names", [("a", "no/b"), ("no/a", "b"), ("a", "a")])
+def test_keys_are_written_both_or_not_at_all(tmp_path: Path, names: tuple[str, str]) -> None:
+    with pytest.raises(UsageError):
+        make_keys(tmp_path / names[0], tmp_path / names[1])
+
+    assert [*tmp_path.iterdir()] == []
+
+
 def test_other_files_are_no_keys(tmp_path: Path, keys: tuple[Path, Path]) -> None:
     text = tmp_path / "text"
     text.write_text("no key")

@@ -100,6 +100,11 @@ def test_log_that_is_not_shown_to_be_as_written_is_4(
         (["keygen"], 2),
         ([], 2),
         (["forget"], 2),
+        (["verify", "missing"], 4),
+        (["verify", ""], 2),
+        (["verify", "--log", ""], 2),
+        (["verify", "one", "two"], 2),
+        (["verify", "one", "--log", "two"], 2),
     ],
 )
 def test_wrong_use_is_2_and_what_cannot_be_verified_is_4(
@@ -175,3 +180,56 @@ def test_unsigned_log_is_not_fine_where_a_key_is_named(
 
     assert status == 4
     assert out.startswith("UNSIGNED: ")
+
+
+@pytest.mark.parametrize("verb", ["verify", "anchor", "query", "summarize", "tail"])
+def test_log_may_be_an_operand(path: Path, capsys: pytest.CaptureFixture[str], verb: str) -> None:
+    assert audit(capsys, verb, path)[0] == audit(capsys, verb, "--log", path)[0] == 0
+
+
+def test_anchor_of_a_log_whose_end_was_cut_off_is_not_written_over(
+    path: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As a job does that anchors a log every night."""
+    anchor = tmp_path / "anchor.json"
+    assert audit(capsys, "anchor", path, "--out", anchor)[0] == 0
+    open_log(path, "next").append(event(5))
+    assert audit(capsys, "anchor", path, "--out", anchor)[0] == 0
+    kept = anchor.read_bytes()
+    path.write_bytes(b"".join(path.read_bytes().splitlines(keepends=True)[:3]))
+    status, _, err = audit(capsys, "anchor", path, "--out", anchor)
+
+    assert (status, anchor.read_bytes()) == (4, kept)
+    assert "cannot be anchored: the anchored event is not in it" in err
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["anchor.json", "audit.jsonl"]
+
+
+def test_anchor_is_written_over_nothing_else(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    kept = path.read_bytes()
+    status, _, err = audit(capsys, "anchor", path, "--out", path)
+
+    assert (status, path.read_bytes()) == (2, kept)
+    assert "is not written over" in err
+    assert audit(capsys, "anchor", path, "--out", "/dev/null")[0] == 0
+
+
+def test_events_that_could_not_be_written_are_told_of(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    open_log(path, "next").append({"kind": "audit_gap", "lost": 3, "n": 5})
+    status, out, _ = audit(capsys, "verify", path)
+
+    assert status == 0
+    assert "it says itself that 3 could not be written" in out
+    assert json.loads(audit(capsys, "verify", path, "--output", "json")[1])["not_written"] == 3
+
+
+def test_names_of_files_are_shown_whatever_they_are(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "a\x1b[2J\udcff.jsonl"
+    open_log(path).append(event(1))
+    assert json.loads(audit(capsys, "verify", path, "--output", "json")[1])["files"][0]["file"] == str(path)
+    path.write_bytes(b"torn")
+    _, out, err = audit(capsys, "verify", path)
+    assert "\x1b" not in out + err
+    assert "\x1b" not in audit(capsys, "anchor", path)[2]
+    assert "\x1b" not in audit(capsys, "verify", tmp_path / "\x1b[2J")[2]

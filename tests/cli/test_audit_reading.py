@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import json
+import os
 import subprocess
 import sys
 import tracemalloc
@@ -13,6 +15,9 @@ import pytest
 from audit_logs import open_log
 
 from agentfence.audit.file_log import Upkeep
+from agentfence.audit.reading import Tail
+from agentfence.audit.verifying import open_regular
+from agentfence.cli.audit_tables import print_event
 from agentfence.cli.main import main
 
 EVENTS: list[dict[str, Any]] = [
@@ -83,10 +88,15 @@ def test_query_prints_the_lines_that_pass(
         ("summarize", "--top", "0"),
         ("summarize", "--top", "many"),
         ("tail", "-n", "-1"),
+        ("query", "--decision", "denied"),
+        ("query", "--kind", "judgde"),
     ],
 )
 def test_wrong_use_is_2(path: Path, capfd: pytest.CaptureFixture[str], arguments: tuple[str, ...]) -> None:
-    status, out, err = audit(capfd, *arguments, "--log", path)
+    try:
+        status, out, err = audit(capfd, *arguments, "--log", path)
+    except SystemExit as exit_:
+        status, out, err = exit_.code, [], capfd.readouterr().err  # type: ignore[assignment]
 
     assert (status, out) == (2, [])
     assert arguments[2] in err
@@ -185,3 +195,96 @@ def test_tail_goes_on_over_a_rotation(path: Path) -> None:
             tail.kill()
 
     assert seen == list(range(20))
+
+
+def test_tail_reads_back_over_blocks_and_closed_files(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("agentfence.audit.reading._BLOCK", 70)
+    log = open_log(tmp_path / "audit.jsonl", upkeep=Upkeep(max_size=1_500))
+    for number in range(30):
+        log.append({"kind": "judged", "timestamp": "now", "n": number, "text": "x" * (number * 7)})
+    with (tmp_path / "audit.jsonl").open("ab") as file:
+        file.write(b"nonsense\n\n{torn")
+
+    for count in (0, 1, 7, 29, 30, 99):
+        _, lines, _ = audit(capfd, "tail", tmp_path / "audit.jsonl", "--kind", "judged", "-n", count)
+        assert [json.loads(line)["n"] for line in lines] == list(range(30))[max(0, 30 - count) :]
+    assert audit(capfd, "tail", tmp_path / "audit.jsonl", "--tool", "none")[1] == []
+
+
+def test_tail_of_a_large_log_reads_its_end_alone(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "audit.jsonl"
+    with path.open("wb") as file:
+        file.truncate(1 << 40)  # a hole, which takes no room
+        file.seek(0, 2)
+        file.write(b'\n{"schema_version":"6","kind":"judged","n":1}\n')
+
+    assert [json.loads(line)["n"] for line in audit(capfd, "tail", path, "-n", 1)[1]] == [1]
+    path.unlink()
+
+
+def test_tail_leaves_out_no_file_where_rotation_is_faster(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "audit.jsonl"
+    log, numbers = open_log(path, upkeep=Upkeep(max_size=900)), iter(range(100))
+
+    def write(count: int) -> None:
+        for number in itertools.islice(numbers, count):
+            log.append({"kind": "judged", "timestamp": "now", "n": number, "text": "x" * 100})
+
+    def open_late(file: Path) -> object:
+        write(next(writes, 0))
+        return open_regular(file)
+
+    writes = iter([5, 5, 0, 7])
+    write(1)
+    tail = Tail(path)
+    monkeypatch.setattr("agentfence.audit.reading.open_regular", open_late)
+    write(5)
+    found = itertools.islice((event["n"] for _, event in tail.follow() if event and "n" in event), 23)
+
+    assert list(found) == list(range(23))
+
+
+def test_tail_of_what_is_no_file_is_4(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    status, _, err = audit(capfd, "tail", tmp_path / "pipe")
+
+    assert status == 4
+    assert "no regular file" in err
+
+
+def test_tail_waits_for_lines_that_are_being_written_and_sees_a_file_that_was_cut(path: Path) -> None:
+    line = path.read_bytes().splitlines(keepends=True)[0]
+    tail = Tail(path)
+    with path.open("ab") as file:
+        file.write(line[:20])
+    assert len(tail.last(9, lambda _: True)) == 5
+    assert [*tail._lines()] == []
+    with path.open("ab") as file:
+        file.write(line[20:])
+    assert [found for found, _ in tail._lines()] == [line]
+    path.write_bytes(line)
+    assert [found for found, _ in tail._lines()] == [line]
+
+
+def test_event_that_comes_is_a_line_on_a_terminal_and_acts_on_nothing(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    event = {"timestamp": "now", "kind": "judged", "decision": "deny", "tool": "\x1b[2Jx", "reason": "a\nb"}
+    print_event(b"", event, "table")
+    (line,) = capfd.readouterr().out.splitlines()
+
+    assert line.split() == ["now", "judged", "deny", "\\u{1b}[2Jx", "a\\u{a}b"]
+
+
+def test_names_that_are_no_unicode_are_counted(path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    open_log(path, "odd").append(
+        {"kind": "judged", "timestamp": "now", "decision": "deny", "tool": "\ud800", "n": 6}
+    )
+    status, (line,), _ = audit(capfd, "summarize", path)
+
+    assert status == 0
+    assert json.loads(line)["top_denied_tools"]["\ud800"] == 1

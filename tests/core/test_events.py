@@ -328,3 +328,15 @@ def test_any_message_gives_an_event_that_can_be_written(method: str, params: dic
     writer = Events(load_text(POLICY), build_redactor(builtin=True, patterns=()))
 
     json.dumps(judged(writer, Request(1, method, params), 1))
+
+
+@pytest.mark.parametrize(("size", "shown"), [(8_388_608, {"path": "a"}), (8_388_609, "[too long]")])
+def test_arguments_of_a_message_that_would_not_fit_in_a_line_are_left_out(
+    events: Events, size: int, shown: object
+) -> None:
+    message = Request(7, "tools/call", {"name": "read", "arguments": {"path": "a"}})
+    conversation = Conversation(Session("agent", is_identified=True), Transport.STDIO, "files")
+    member = Judged("call-1", message, ALLOWED, 7, None)
+    pending = Pending((member,), b" " * size, conversation, ASSUMED, Circumstances(), from_server=False)
+
+    assert events.judged(member, pending, Mode.ENFORCE, decision="allow", time=NOW)["arguments"] == shown

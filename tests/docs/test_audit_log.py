@@ -114,7 +114,7 @@ def test_tunnel_events_have_the_fields_of_the_page() -> None:
 
 def test_lines_and_repairs_have_the_fields_of_the_page(tmp_path: Path) -> None:
     file = tmp_path / "audit.jsonl"
-    file.write_text('{"torn')
+    file.write_text('{"schema_')
     log = FileLog(file, Chain("run"), lambda: 1.0)
     log.append({"kind": "run_ended", "timestamp": "2027-01-31T12:00:00.000000Z"})
     log.close()

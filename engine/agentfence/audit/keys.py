@@ -30,11 +30,13 @@ def make_keys(private: Path, public: Path) -> None:
     )
 
     key = Ed25519PrivateKey.generate()
-    if public.exists():
-        raise UsageError(f"`{public}` exists: keys are never written over")
-    _write_new(private, key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()), 0o600)
     text = key.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
     _write_new(public, text, 0o644)
+    try:
+        _write_new(private, key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()), 0o600)
+    except UsageError:  # half a pair would only be in the way of the next try
+        public.unlink()
+        raise
 
 
 def read_private_key(path: Path) -> Sign:

@@ -7,7 +7,6 @@ a process that starts in between neither waits nor begins a chain of its own.
 from __future__ import annotations
 
 import fcntl
-import json
 import os
 from contextlib import suppress
 from typing import TYPE_CHECKING
@@ -18,11 +17,8 @@ from agentfence.core.values import frozen
 
 if TYPE_CHECKING:
     from pathlib import Path
-    from typing import Any
 
     from agentfence.core.record import Chain
-
-_LONGEST_FIRST_LINE = 8_388_608
 
 
 @frozen
@@ -51,8 +47,8 @@ def rotate(path: Path, chain: Chain, now: float) -> NewFile:
         OSError: It cannot be done; the file stays as it is.
 
     """
-    new_path = path.with_name(f".{path.name}.{os.getpid()}.new")
-    with suppress(FileNotFoundError):
+    new_path = path.with_name(f".{path.name}.new")
+    with suppress(FileNotFoundError):  # whoever holds the lock is alone here: one that was killed left it
         new_path.unlink()
     flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
     descriptor = os.open(new_path, flags, 0o600)
@@ -81,22 +77,17 @@ def _link_as_segment(path: Path, now: float) -> Path:
     """Give the file its second name, after those of all segments, also when the clock went back."""
     segments = segments_of(path)
     if segments:
+        if segments[-1].samefile(path):  # a writer that was killed here named it
+            return segments[-1]
         now = max(now, closed_at(segments[-1]) + 0.000_002)
     while True:
-        segment = segment_path(path, now)
+        try:
+            segment = segment_path(path, now)
+        except (ValueError, OverflowError):
+            raise OSError(f"no name of a segment comes after {segments[-1].name}") from None
         try:
             segment.hardlink_to(path)
         except FileExistsError:
             now += 0.000_002  # one microsecond could be lost in rounding
         else:
             return segment
-
-
-def first_event(descriptor: int) -> dict[str, Any]:
-    """Give the first event of a file; empty when it cannot be read."""
-    line, newline, _ = os.pread(descriptor, _LONGEST_FIRST_LINE, 0).partition(b"\n")
-    try:
-        event = json.loads(line) if newline else None
-    except ValueError:
-        return {}
-    return event if isinstance(event, dict) else {}

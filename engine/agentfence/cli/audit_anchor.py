@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from agentfence.audit.verifying import verify_log
+from agentfence.audit.verifying import size_of, verify_log
 from agentfence.cli.audit_places import add_log, place_of
-from agentfence.core.audit.anchors import Anchor
+from agentfence.cli.progress import ByteProgress
+from agentfence.core.audit.anchors import Anchor, read_anchor
 from agentfence.core.audit.reports import Status, chain_of
 from agentfence.core.errors import AuditError, UsageError
 from agentfence.core.record import timestamp
@@ -34,19 +36,48 @@ def run(arguments: argparse.Namespace) -> int:
         UsageError: There are several logs, or the anchor cannot be written.
 
     """
-    anchor = _anchor_of(verify_log(place_of(arguments)))
+    place, out = place_of(arguments), Path(arguments.out).expanduser() if arguments.out else None
+    before = None if out is None else _anchor_at(out)
+    with ByteProgress(size_of(place), is_wanted=True) as progress:
+        anchor = _anchor_of(verify_log(place, anchor=before, advance=progress.advance))
     if arguments.sign_key:
         from agentfence.audit.keys import read_private_key
 
         anchor = anchor.signed(read_private_key(Path(arguments.sign_key).expanduser()))
-    if not arguments.out:
+    if out is None:
         print(anchor.text())
-        return 0
-    try:
-        Path(arguments.out).expanduser().write_text(anchor.text() + "\n", encoding="utf-8")
-    except OSError as error:
-        raise UsageError(f"cannot write `{arguments.out}`: {error.strerror}") from error
+    else:
+        _write(out, anchor.text() + "\n")
     return 0
+
+
+def _anchor_at(out: Path) -> Anchor | None:
+    """Give the anchor that is to be written over: its event must still be in the log.
+
+    Otherwise the next anchor would hide that the end was cut off.
+    """
+    if not out.is_file():
+        return None
+    try:
+        return read_anchor(out.read_bytes())
+    except AuditError as error:
+        raise UsageError(f"`{out}` exists, and is not written over: {error}") from error
+    except OSError as error:
+        raise UsageError(f"cannot read `{out}`: {error.strerror}") from error
+
+
+def _write(out: Path, text: str) -> None:
+    """Write a file in one step, so that the anchor before is never lost for half a new one."""
+    try:
+        if out.exists() and not out.is_file():
+            out.write_text(text, encoding="utf-8")
+            return
+        out = out.resolve()
+        beside = out.with_name(f".{out.name}.{os.getpid()}")
+        beside.write_text(text, encoding="utf-8")
+        beside.replace(out)
+    except OSError as error:
+        raise UsageError(f"cannot write `{out}`: {error.strerror}") from error
 
 
 def _anchor_of(report: LogReport) -> Anchor:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from agentfence.core.audit.event_schema import KINDS
 from agentfence.core.audit.filters import EventFilter
 from agentfence.core.errors import UsageError
 from agentfence.core.policy.times import parse_time
@@ -11,7 +13,10 @@ from agentfence.core.policy.times import parse_time
 if TYPE_CHECKING:
     import argparse
 
-_VALUES = ("decision", "reason_code", "kind", "server")
+_VALUES = MappingProxyType(
+    {"decision": ("allow", "deny", "ask"), "reason_code": None, "kind": KINDS, "server": None}
+)
+"""Members of events, and the values that there are."""
 
 
 def add_filters(parser: argparse.ArgumentParser) -> None:
@@ -20,9 +25,11 @@ def add_filters(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--until", metavar="TIME", help="events before this date or RFC 3339 time")
     parser.add_argument("--tool", metavar="GLOB", help="events about tools of these names")
     parser.add_argument("--session", metavar="ID", help="events of this run, or of those whose id begins so")
-    for member in _VALUES:
+    for member, words in _VALUES.items():
         flag = "--" + member.replace("_", "-")
-        parser.add_argument(flag, metavar="WORD", help=f"events with this `{member}`")
+        known = "" if words is None else f": {', '.join(words)}"
+        help_ = f"events with this `{member}`{known}"
+        parser.add_argument(flag, metavar="WORD", choices=words, help=help_)
     parser.add_argument(
         "--output", choices=("table", "json"), help="default: table on a terminal, json elsewhere"
     )

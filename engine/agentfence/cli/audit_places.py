@@ -7,14 +7,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agentfence.audit.opening import state_folder
-from agentfence.core.errors import AuditError
+from agentfence.core.errors import AuditError, UsageError
 
 if TYPE_CHECKING:
     import argparse
 
 
 def add_log(parser: argparse.ArgumentParser) -> None:
-    """Add the argument that names the log."""
+    """Add the arguments that name the log: an operand, or an option."""
+    parser.add_argument("place", nargs="?", metavar="PATH", help="the same as --log PATH")
     parser.add_argument(
         "--log",
         metavar="PATH",
@@ -27,10 +28,19 @@ def place_of(arguments: argparse.Namespace) -> Path:
 
     Raises:
         AuditError: It is not there.
+        UsageError: It is named twice, or by nothing, as a variable that is not set does.
 
     """
-    given: str | None = arguments.log
-    place = Path(given).expanduser() if given else Path(state_folder(os.environ), "audit")
-    if not place.exists():
-        raise AuditError(f"there is no `{place}`")
-    return place
+    if None not in {arguments.log, arguments.place}:
+        raise UsageError(f"name one log: got `{arguments.place}` and --log `{arguments.log}`")
+    given: str | None = arguments.place if arguments.log is None else arguments.log
+    if given == "":
+        raise UsageError(
+            "the name of the log is empty; without one it is the folder in which each run has its file"
+        )
+    place = Path(state_folder(os.environ), "audit") if given is None else Path(given).expanduser()
+    if place.exists():
+        return place
+    if given is None:
+        raise AuditError(f"there is no `{place}`: no run has written there yet; name another log with --log")
+    raise AuditError(f"there is no `{place}`")

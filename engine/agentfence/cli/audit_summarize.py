@@ -45,7 +45,7 @@ def run(arguments: argparse.Namespace) -> int:
                 summary.add(event)
     counts = summary.as_json(int(top))
     if arguments.output == "json" or (arguments.output is None and not sys.stdout.isatty()):
-        print(json.dumps(counts, ensure_ascii=False))
+        print(json.dumps(counts))  # in ASCII: names that a peer chose may be no Unicode
         return 0
     malformed = f", {summary.malformed} lines are no event" if summary.malformed else ""
     print(f"{summary.events} events from {summary.first} to {summary.last}{malformed}")

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from collections import deque
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from agentfence.audit.reading import Tail, newest_log
 from agentfence.cli.audit_filters import add_filters, filter_of
 from agentfence.cli.audit_places import add_log, place_of
-from agentfence.cli.audit_tables import print_events
+from agentfence.cli.audit_tables import print_event, print_events
 from agentfence.core.errors import UsageError
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterable, Iterator
-
-    from agentfence.audit.reading import ReadLine
-    from agentfence.core.audit.filters import EventFilter
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -39,14 +34,9 @@ def run(arguments: argparse.Namespace) -> int:
         raise UsageError(f"-n must be a whole number, not `{count}`")
     asked, path = filter_of(arguments), newest_log(place_of(arguments))
     tail = Tail(path)
-    print_events(deque(_passing(asked, tail.lines()), int(count)), arguments.output)
+    print_events(tail.last(int(count), asked.passes), arguments.output)
     if arguments.follow:
-        for found in _passing(asked, tail.follow()):
-            print_events([found], arguments.output)
+        for line, event in tail.follow():
+            if event is not None and asked.passes(event):
+                print_event(line, event, arguments.output)
     return 0
-
-
-def _passing(asked: EventFilter, lines: Iterable[ReadLine]) -> Iterator[tuple[bytes, dict[str, Any]]]:
-    for line, event in lines:
-        if event is not None and asked.passes(event):
-            yield line, event

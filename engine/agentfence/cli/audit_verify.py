@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
+    parser.epilog = "Exit status: 0 when every line is as it was written and in its place, else 4; 2 usage."
     add_log(parser)
     parser.add_argument(
         "--output", choices=("text", "json"), default="text", help="how the outcome is printed"
@@ -49,7 +50,7 @@ def run(arguments: argparse.Namespace) -> int:
     with ByteProgress(size_of(place), is_wanted=True) as progress:
         report = verify_log(place, check_signature=check_signature, anchor=anchor, advance=progress.advance)
     if arguments.output == "json":
-        print(json.dumps(_as_json(report, anchor), ensure_ascii=False))
+        print(json.dumps(_as_json(report, anchor)))  # in ASCII: names of files may be no Unicode
     else:
         _print(report, is_key_given=check_signature is not None, anchor=anchor)
     return 0 if report.status is Status.OK else AuditError.exit_status
@@ -85,6 +86,7 @@ def _as_json(report: LogReport, anchor: Anchor | None) -> dict[str, object]:
         "status": report.status,
         "events": report.events,
         "signed": sum(file.signed for file in report.files),
+        "not_written": report.not_written,
         "anchored": anchor is not None and any(file.anchored for file in report.files),
         "files": [
             {"file": file.name, "events": file.events, "last_hash": file.last_hash} for file in report.files
@@ -107,6 +109,8 @@ def _print(report: LogReport, *, is_key_given: bool, anchor: Anchor | None) -> N
         notes.append("all signed by this key")
     elif signed:
         notes.append(f"{signed} signatures were not checked: name the key with --pubkey")
+    if report.not_written:
+        notes.append(f"it says itself that {report.not_written} could not be written")
     notes.append("the anchored event is in it" if anchor else "a cut end shows only with --anchor")
     print(f"{paint('OK', 'green')}: {'; '.join(notes)}")
 

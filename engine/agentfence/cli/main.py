@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Protocol, cast
 from agentfence import __version__
 from agentfence.cli.parsing import Parser
 from agentfence.core.errors import AgentFenceError, PolicyError, UsageError
+from agentfence.core.visible import visible
 
 if TYPE_CHECKING:
     import argparse
@@ -54,7 +55,6 @@ INTERRUPTED = 130
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; give the exit status."""
-    _open_closed_streams()
     given = sys.argv[1:] if arguments is None else list(arguments)
     if given[:1] in ([], ["help"]):
         given = [*given[1:2], "--help"]
@@ -62,6 +62,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         from agentfence.stdio import main as relay
 
         return relay(given[1:])
+    _open_closed_streams()
     try:
         status = _run(given)
         sys.stdout.flush()
@@ -71,10 +72,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(render_text(error.problems), file=sys.stderr)
         return error.exit_status
     except UsageError as error:
-        print(f"agentfence: {error} (see --help)", file=sys.stderr)
+        print(f"agentfence: {visible(str(error))} (see --help)", file=sys.stderr)
         return error.exit_status
     except AgentFenceError as error:
-        print(f"agentfence: {error}", file=sys.stderr)
+        print(f"agentfence: {visible(str(error))}", file=sys.stderr)
         return error.exit_status
     except BrokenPipeError:  # whoever read our output has gone; nothing is to be said at the end either
         _drop_output()

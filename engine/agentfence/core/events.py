@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 _LONGEST_NAME = 256
 _MOST_REMEMBERED = 1_024
 _LONGEST_REMEMBERED = 512
+_LONGEST_WRITTEN = 8_388_608
+"""Bytes of a message whose arguments are written: escaped and redacted they must still fit in a line."""
+_TOO_LONG = "[too long]"
 _LONGEST_SEARCHED = 4_096
 """Of a name: a secret that begins in what is shown must be seen whole."""
 
@@ -118,7 +121,8 @@ class Events:
             event["action_digest"] = digest = self._action_digest(pending.body)
             digest_text = f',"action_digest":"{digest}"'
         if self._arguments and call is not None and call.params:
-            event["arguments"] = self.arguments(call, work)
+            is_short = len(pending.body) <= _LONGEST_WRITTEN
+            event["arguments"] = self.arguments(call, work) if is_short else _TOO_LONG
         event.text = (
             f'"kind":"judged","timestamp":"{moment}","call_id":{write_text(member.call_id)}'
             f"{pieces.head_text}{id_text}{pieces.said_text}{approval_text}{pieces.end_text}{digest_text}"

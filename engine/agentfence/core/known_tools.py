@@ -23,7 +23,7 @@ MOST_TOOLS: Final = 2_000
 _MOST_SERVERS = 200
 _LARGEST_SCHEMA = 65_536
 _MOST_CHARACTERS = 4_194_304
-"""Of all schemas of one server."""
+"""Of all names and schemas of one server."""
 
 
 @frozen
@@ -36,7 +36,7 @@ class KnownTool:
     size: int
     """Of the schema as JSON, in characters."""
     arguments: OwnSchema | None = None
-    """What holds calls to the schema, where that is wanted."""
+    """What holds calls to the schema, where the policy wants that."""
 
 
 class KnownTools:
@@ -69,6 +69,11 @@ class KnownTools:
                 self._has_forgotten = True
         tools.put(name, tool)
 
+    def rename(self, before: str, now: str) -> None:
+        """Keep what is known of a server under another name."""
+        if before in self._servers:
+            self._servers[now] = self._servers.pop(before)
+
     def other_peers_with(self, peer: str, name: str) -> list[str]:
         """Give the other servers that have a tool of this name."""
         return [other for other, tools in self._servers.items() if other != peer and name in tools.by_name]
@@ -83,16 +88,16 @@ class _Tools:
         self.has_forgotten = False
 
     def put(self, name: str, tool: KnownTool) -> None:
-        self._forget(self.by_name.pop(name, None))
+        if name in self.by_name:
+            self._forget(name)
         self.by_name[name] = tool
-        self.size += tool.size
+        self.size += len(name) + tool.size
         while len(self.by_name) > MOST_TOOLS or self.size > _MOST_CHARACTERS:
-            self._forget(self.by_name.popitem(last=False)[1])
+            self._forget(next(iter(self.by_name)))
             self.has_forgotten = True
 
-    def _forget(self, tool: KnownTool | None) -> None:
-        if tool is not None:
-            self.size -= tool.size
+    def _forget(self, name: str) -> None:
+        self.size -= len(name) + self.by_name.pop(name).size
 
 
 def read_tool(descriptor: dict[str, Json]) -> KnownTool:

@@ -123,8 +123,10 @@ def _observe_tools(
         if name in seen and before is not None and before.digest != tool.digest:
             # Only one of two can be called, and nobody knows which: it is neither of them.
             tool = KnownTool(digest_of([before.digest, tool.digest]), None, 0)
-        elif gate.engine.policy.validate_arguments:
-            tool = _with_schema(tool, before, notes)
+        else:
+            tool = _with_schema(tool, before)
+            if tool.arguments is None and gate.engine.policy.validate_arguments:
+                notes.append(_UNUSABLE)
         seen.add(name)
         known_before.learn(conversation.peer, name, tool)
         notes += _oddities(gate, conversation, name, tool, before)
@@ -135,11 +137,11 @@ def _observe_tools(
             yield record
 
 
-def _with_schema(tool: KnownTool, before: KnownTool | None, notes: list[tuple[str, str]]) -> KnownTool:
+def _with_schema(tool: KnownTool, before: KnownTool | None) -> KnownTool:
+    """Give a tool with what calls of it can be held to, as a changed policy may want that later."""
     if before is not None and before.digest == tool.digest:
         return before
     if tool.schema is None or tool.size > _LARGEST_SCHEMA:
-        notes.append(_UNUSABLE)
         return tool
     return replace(tool, arguments=OwnSchema(tool.schema))
 
@@ -164,7 +166,7 @@ def _noted(
     name, tool = named
     for code, text in notes:
         what = "pin" if code in _PIN_CODES else code
-        if conversation.session.noted.is_new(what, conversation.peer, name, tool.digest):
+        if conversation.session.noted.is_new(what, conversation.peer, name[:_LONGEST_SOURCE], tool.digest):
             told = f"tool {quoted(name)} {text}"
             yield Record(
                 gate.events.noted(conversation, time, call_id, code, told, tool=name, digest=tool.digest)

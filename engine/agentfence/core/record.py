@@ -32,7 +32,10 @@ SCHEMA_VERSION = "6"
 """1 to 5 are the Go AgentFence's."""
 
 _SEAL = late_regex(rb',"hash":"([0-9a-f]{64})"(?:,"signature":"([A-Za-z0-9+/]{86}==)")?\}\Z')
-_LONGEST_SEAL = 192
+LONGEST_LINE = 67_108_864
+"""Bytes of a line, its end included: longer ones are neither written nor read."""
+LONGEST_SEAL = 192
+"""Bytes at the end of a line that hold its seal."""
 _LINK = late_regex(rb',"prev_hash":"([0-9a-f]{64})"\Z')
 _LINK_LENGTH = len(b',"prev_hash":""') + 64
 
@@ -86,8 +89,11 @@ class Chain:
         return line, Chain(self.session_id, seq, text, True, self.sign)  # noqa: FBT003 - by name takes longer
 
     def after(self, last_hash: str | None) -> Chain:
-        """Give this chain tied to a line that somebody else wrote."""
-        return replace(self, last_hash=last_hash)
+        """Give this chain tied to a line that somebody else wrote.
+
+        Where that one has a hash, ours have: a line without one would break the chain.
+        """
+        return replace(self, last_hash=last_hash, is_hashed=self.is_hashed or last_hash is not None)
 
 
 def _covered(session_id: str, seq: int, event: WrittenEvent, last_hash: str | None) -> bytes:
@@ -116,7 +122,7 @@ class Seal:
 
 def read_seal(line: bytes) -> Seal | None:
     """Give the seal of a line (without its line end); None where the line does not end as one."""
-    found = _SEAL.search(line, max(0, len(line) - _LONGEST_SEAL))
+    found = _SEAL.search(line, max(0, len(line) - LONGEST_SEAL))
     if found is None:
         return None
     covered = line[: found.start()]

@@ -154,6 +154,14 @@ class Conversation:
         self.from_client = from_client
         self.from_server = session_over_http.from_server
 
+    def rename_server(self, name: str | None) -> None:
+        """Go on under the name that a changed policy has for the server; what is known of it stays."""
+        before, peer_before, session = self.server, self.peer, self.session
+        self.server = name
+        session.tools.rename(peer_before, self.peer)
+        for tasks in (session.tasks_at_servers, session.tasks_at_agent):
+            tasks.rename(before, name)
+
     @property
     def is_joined(self) -> bool:
         """Whether it is one of the exchanges of an MCP session over HTTP."""

@@ -48,6 +48,13 @@ class KnownTasks:
         if len(self._tasks) > _MAX_TASKS:
             self._tasks.popitem(last=False)
 
+    def rename(self, before: str | None, now: str | None) -> None:
+        """Keep a server's tasks under another name of it."""
+        tasks = self._tasks.items()
+        self._tasks = OrderedDict(
+            ((now if server == before else server, task_id), task) for (server, task_id), task in tasks
+        )
+
     def find(self, server: str | None, task_id: str) -> Task | None:
         """Give the task; None when no answer has named it."""
         return self._tasks.get((server, task_id))

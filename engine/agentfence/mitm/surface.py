@@ -20,6 +20,7 @@ from agentfence.core.session import Conversation, Transport
 from agentfence.core.values import replace
 from agentfence.mitm.answers import AnswerSide
 from agentfence.mitm.asked_calls import AskedCalls
+from agentfence.mitm.dispatch import RememberingAddons
 from agentfence.mitm.exchange import Exchange, Stage
 from agentfence.mitm.heads import RequestHeads
 from agentfence.mitm.injecting import inject
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from mitmproxy import http
+    from mitmproxy.proxy.commands import StartHook
     from mitmproxy.tls import ClientHelloData
 
     from agentfence.approval.interface import Approver
@@ -313,6 +315,11 @@ class Surface(AnswerSide):
     def max_body(self) -> int:
         """The largest body that is judged, in bytes."""
         return self.fence.settings.gate.max_body
+
+    def call_hooks(self, hook: StartHook) -> bool:
+        """Call what the addons have for a hook; False where the host is to start it, or to go on with it."""
+        addons = ctx.master.addons
+        return isinstance(addons, RememberingAddons) and addons.begin(hook)
 
     def growth(self, flow: http.HTTPFlow, beginning: bytes | None) -> Growth:
         """Say what becomes of a body over `max_body`; `beginning` is None before any of it came."""

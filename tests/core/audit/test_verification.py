@@ -113,6 +113,56 @@ TAMPERED: dict[str, tuple[list[bytes], Status, int]] = {
 }
 
 
+def rechained(*seqs: int, kinds: tuple[str, ...] = ()) -> list[bytes]:
+    """A chain that is sound, of events of one run with these numbers."""
+    lines, last_hash = [], None
+    for seq, kind in zip(seqs, kinds or ["judged"] * len(seqs), strict=True):
+        line, chain = Chain("run", seq - 1, last_hash).seal({"kind": kind})
+        lines.append(line)
+        last_hash = chain.last_hash
+    return lines
+
+
+TAMPERED |= {
+    "line removed and the rest chained again": (rechained(1, 2, 4), Status.FAILED, 3),
+    "first lines removed and the rest chained again": (rechained(3, 4), Status.FAILED, 1),
+}
+
+
+@pytest.mark.parametrize(
+    ("seqs", "kinds"),
+    [
+        ((1, 2, 2, 3), ()),  # a line that could not be taken back, whose number the next one has too
+        ((3, 4, 7), ("log_replaced", "judged", "log_replaced")),  # says itself what it lost
+    ],
+)
+def test_run_may_repeat_a_number_and_say_what_it_lost(seqs: tuple[int, ...], kinds: tuple[str, ...]) -> None:
+    assert verify(rechained(*seqs, kinds=kinds)).status is Status.OK
+
+
+def test_numbers_count_in_each_run_and_from_where_the_file_begins() -> None:
+    first, chain = Chain("run").seal({})
+    second, other = Chain("other").after(chain.last_hash).seal({})
+    third, _ = chain.after(other.last_hash).seal({})
+    fourth, _ = other.after(hash_of_line(third[:-1])).seal({})
+
+    assert verify([first, second, third, fourth]).status is Status.OK
+    assert verify([first, second], [third, fourth]).status is Status.OK
+    assert verify([*unchained(first), *lines_of(chain=Chain("run", 1))]).status is Status.PARTIAL
+
+
+def test_runs_that_wrote_long_ago_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("agentfence.core.audit.verification._MOST_RUNS", 2)
+    lines, last_hash = [], None
+    for run, seq in (("a", 1), ("b", 1), ("c", 1), ("a", 2), ("a", 4)):
+        line, chain = Chain(run, seq - 1, last_hash).seal({})
+        lines.append(line)
+        last_hash = chain.last_hash
+
+    assert verify(lines[:4]).status is Status.OK
+    assert verify(lines).status is Status.FAILED
+
+
 @pytest.mark.parametrize("name", TAMPERED)
 def test_tampered_log_is_found_out_with_its_place(name: str) -> None:
     lines, status, line = TAMPERED[name]

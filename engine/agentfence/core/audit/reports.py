@@ -58,8 +58,14 @@ class FileReport:
     """What was read of one file."""
 
     name: str
+    log: str = ""
+    """Which log it is of; files of one log come oldest first."""
     events: int = 0
+    unchained: int = 0
+    """How many events come before the chain."""
     signed: int = 0
+    not_written: int = 0
+    """How many events it says itself to lack: they could not be written."""
     first_link: str | None = None
     """The `prev_hash` of the first line: where the file goes on from."""
     last_hash: str | None = None
@@ -93,6 +99,11 @@ class LogReport:
         """How many events were read."""
         return sum(file.events for file in self.files)
 
+    @property
+    def not_written(self) -> int:
+        """How many events could not be written, as gaps in the log say."""
+        return sum(file.not_written for file in self.files)
+
 
 def join_files(files: tuple[FileReport, ...], anchor: Anchor | None = None) -> LogReport:
     """Give what the files are together: whether each goes on from one that is here."""
@@ -111,9 +122,15 @@ def _unlinked(files: tuple[FileReport, ...]) -> list[Finding]:
     removed = {hash_ for file in files for hash_ in file.removed}
     findings: list[Finding] = []
     taken: dict[str, str] = {}
+    before: dict[str, str] = {}
     for file in files:
-        link = file.first_link
+        link, previous = file.first_link, before.get(file.log)
+        if file.last_hash is not None:
+            before[file.log] = file.name
         if link is None:
+            if file.last_hash is not None and not file.unchained and previous is not None and file.log:
+                reason = f"it does not go on from {previous}: what came between is missing"
+                findings.append(Finding(Status.TRUNCATED, reason, file.name, 1, 0))
             continue
         if link in taken:
             reason = f"it goes on from the same line as {taken[link]}: one of the two is not the log's"
@@ -133,7 +150,9 @@ def _lost(files: tuple[FileReport, ...]) -> list[Finding]:
 def _unanchored(files: tuple[FileReport, ...], anchor: Anchor) -> list[Finding]:
     met = next((file for file in files if anchor.last_hash in file.anchored), None)
     if met is None:
-        reason = f"the anchored event {anchor.last_seq} is not in it: lines at the end were cut off"
+        reason = (
+            "the anchored event is not in it: lines at the end were cut off, or the anchor is of another log"
+        )
         return [Finding(Status.TRUNCATED, reason, files[-1].name if files else "")]
     position, seq = met.anchored[anchor.last_hash]
     before = _events_before(met, files)

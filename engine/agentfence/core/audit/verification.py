@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 _SCHEMA = re.compile(rb'\{"schema_version":"([0-9]{1,4})"[,}]')
 _GO_SCHEMAS = frozenset({b"1", b"2", b"3", b"4", b"5"})
 _MOST_LOST = 1_000
+_MOST_RUNS = 10_000
+"""That are remembered; the one that wrote longest ago is forgotten first."""
 _LOST = "the log says itself that lines before this one were lost under its writer"
 _OURS = SCHEMA_VERSION.encode()
 
@@ -46,9 +48,11 @@ class FileVerification:
         """A line is wrong: what follows says nothing any more."""
         self._check_signature = check_signature
         self._wanted = wanted
-        self._unchained = 0
         self._unsigned: Finding | None = None
         self._number = self._offset = 0
+        self._runs: dict[str, int] = {}
+        self._are_all_known = False
+        """Whether each run that was not met yet has written nothing before."""
 
     def feed(self, line: bytes | None) -> None:
         """Take one line with its end; None stands for one that is too long."""
@@ -71,8 +75,8 @@ class FileVerification:
         if not self.is_over and report.events:
             if report.last_hash is None:
                 self._note(Status.NO_CHAIN, "no event carries a hash: nothing shows that it is as written")
-            elif self._unchained:
-                reason = f"the chain starts at event {self._unchained + 1}: nothing covers those before"
+            elif report.unchained:
+                reason = f"the chain starts at event {report.unchained + 1}: nothing covers those before"
                 self._note(Status.PARTIAL, reason)
             if self._unsigned is not None:
                 report.findings.append(self._unsigned)
@@ -101,7 +105,7 @@ class FileVerification:
         elif self.report.last_hash is not None:
             self._fail(Status.FAILED, "the line has no hash, and the lines before it have")
         else:
-            self._unchained += 1
+            self.report.unchained += 1
             self._count(event)
             if self._check_signature is not None:
                 self._miss_signature()
@@ -113,7 +117,8 @@ class FileVerification:
             self._fail(Status.FAILED, "the line is not the one that its hash was made from")
             return
         if report.last_hash is None:
-            report.first_link = None if self._unchained else seal.prev_hash
+            report.first_link = None if report.unchained else seal.prev_hash
+            self._are_all_known = not report.unchained and seal.prev_hash is None
         elif seal.prev_hash != report.last_hash:
             self._fail(
                 Status.FAILED, "it does not follow the line before: lines were added, removed or moved"
@@ -121,17 +126,37 @@ class FileVerification:
             return
         if self._check_signature is not None and not self._is_signed(seal, digest.digest()):
             return
+        if is_ours and not self._is_in_turn(event):
+            self._fail(Status.FAILED, "events of its run before it are missing: lines were removed")
+            return
         report.signed += seal.signature is not None
         report.last_hash = seal.hash
         self._count(event)
         if seal.hash in self._wanted:
             report.anchored[seal.hash] = report.events, report.last_seq
         match event.get("kind"):
+            case "audit_gap" if isinstance(lost := event.get("lost"), int):
+                report.not_written += lost
             case "segments_removed":
                 report.removed.add(str(event.get("last_hash")))
             case "log_replaced" if event.get("lost_hash") is not None and len(report.lost) < _MOST_LOST:
                 place = Finding(Status.TRUNCATED, _LOST, report.name, self._number, self._offset)
                 report.lost[str(event["lost_hash"])] = place
+
+    def _is_in_turn(self, event: dict[str, Any]) -> bool:
+        """Whether no event of the same run is left out before this one."""
+        run, seq, kind = event.get("session_id"), event.get("seq"), event.get("kind")
+        if not isinstance(run, str) or not isinstance(seq, int):
+            return True
+        last = self._runs.pop(run, None)
+        if last is None and self._are_all_known:
+            last = 0
+        self._runs[run] = seq
+        if len(self._runs) > _MOST_RUNS:
+            del self._runs[next(iter(self._runs))]
+            self._are_all_known = False
+        # a run that lost its file says so in a finding of its own
+        return last is None or seq <= last + 1 or kind == "log_replaced"
 
     def _is_signed(self, seal: Seal, digest: bytes) -> bool:
         """Whether the line is signed by the key, or at least not by another."""
