@@ -170,6 +170,7 @@ def is_twin_of_data(line: bytes) -> bool:
 
 
 @given(pieces, st.integers(1, 9))
+@example([b"\xef\xbb\xbf", b"data: ", b"\n", b"\n"], 1)
 def test_events_are_the_stream_up_to_its_unfinished_end(parts: list[bytes], size: int) -> None:
     stream = b"".join(parts)
     assume(not any(map(is_twin_of_data, re.split(rb"\r\n|\r|\n", stream))))  # such lines are left out

@@ -11,6 +11,7 @@ import json
 import shutil
 import socket
 import ssl
+import struct
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -262,6 +263,51 @@ def test_an_answer_on_which_the_fence_fails_does_not_pass(
         assert b'"error"' in answered
 
 
+CALL = post("http://files.example/a", ALLOWED, host="files.example")
+PICTURE = CALL.replace(b"application/json\r\n", b"image/png\r\n", 1)
+LARGE = post("http://files.example/a", b'{"a":"' + b"x" * 5_000_000 + b'"}', host="files.example")
+HOST_OPTIONS = {
+    "block_list": (["--set", "block_list=:~d files.example:451"], 451, []),
+    "block_list without an answer": (["--set", "block_list=:~d files.example:444"], 0, []),
+    "map_local": (["--map-local", "|files.example|{file}"], 200, []),
+    "map_remote": (["--map-remote", "|http://files.example|{origin}"], 200, ["/a"]),
+    "a header beside map_remote": (
+        ["--map-remote", "|http://files.example|{origin}", "--modify-headers", "|~q|X-More|yes"],
+        200,
+        ["/a", "yes"],
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", ["call", "upload", "large body"])
+@pytest.mark.parametrize("option", HOST_OPTIONS)
+def test_the_hosts_own_options_count_for_what_is_judged_and_what_is_streamed(
+    option: str, kind: str, upstream: RecordingUpstream, tmp_path: Path
+) -> None:
+    words, status, seen = HOST_OPTIONS[option]
+    (tmp_path / "local.json").write_text("{}")
+    upstream.answer = lambda _: Response(b'{"jsonrpc":"2.0","id":1,"result":{}}')
+    words = [word.format(origin=origin(upstream), file=tmp_path / "local.json") for word in words]
+    with start_proxy(tmp_path, arguments=words) as proxy:
+        answer = send_raw(proxy.port, {"call": CALL, "upload": PICTURE, "large body": LARGE}[kind])
+
+    assert status_of(answer) == (status or (413 if kind == "large body" else 0))
+    asked = [[request.target, *request.header("x-more")] for request in upstream.requests]
+    assert asked == ([seen] if seen else [])
+
+
+@pytest.mark.parametrize("start", [DENIED, ALLOWED])
+def test_what_the_hosts_own_option_writes_is_judged(
+    start: bytes, upstream: RecordingUpstream, tmp_path: Path
+) -> None:
+    becomes = "read_file" if start == DENIED else "delete_file"
+    words = ["--modify-body", f"/~q/(delete|read)_file/{becomes}"]
+    with start_proxy(tmp_path, upstream=origin(upstream), arguments=words) as proxy:
+        send_raw(proxy.port, post("/mcp", start))
+
+    assert executed(upstream) == (["read_file"] if start == DENIED else [])
+
+
 # --- the script itself ---
 
 
@@ -349,6 +395,23 @@ def test_an_option_is_changed_while_it_runs(web: tuple[Web, Proxy], upstream: Re
     check_fenced(proxy, upstream)
 
 
+@pytest.mark.parametrize("mode", [["regular"], ["reverse:http://127.0.0.1:1", "regular@18098"]])
+def test_reverse_mode_is_left_while_it_runs(
+    mode: list[str], web: tuple[Web, Proxy], upstream: RecordingUpstream
+) -> None:
+    api, proxy = web
+
+    assert api.send("PUT", "/options", {"mode": mode}) == 400
+    check_fenced(proxy, upstream)
+
+
+def test_all_options_are_reset_while_it_runs(web: tuple[Web, Proxy], upstream: RecordingUpstream) -> None:
+    api, proxy = web
+
+    api.send("POST", "/commands/options.reset", {"arguments": []})
+    check_fenced(proxy, upstream)
+
+
 # --- options at the start ---
 
 BAD_STARTS = {
@@ -413,6 +476,17 @@ def connect(proxy: Proxy, target: str) -> socket.socket:
     return connection
 
 
+def connect_socks(proxy: Proxy, upstream: RecordingUpstream) -> socket.socket:
+    """A tunnel to a server, as a SOCKS proxy opens it."""
+    connection = socket.create_connection(("127.0.0.1", proxy.port), 10)
+    connection.sendall(b"\x05\x01\x00")
+    assert connection.recv(2) == b"\x05\x00"
+    port = int(upstream.url.split(":")[2].split("/")[0])
+    connection.sendall(b"\x05\x01\x00\x01\x7f\x00\x00\x01" + port.to_bytes(2))
+    assert connection.recv(10)[1] == 0
+    return connection
+
+
 def target_of(upstream: RecordingUpstream) -> str:
     return upstream.url.removeprefix("https://").removesuffix("/mcp")
 
@@ -441,6 +515,22 @@ def test_a_tunnel_that_does_not_begin_as_http(
         assert executed(plain) == []
 
 
+@pytest.mark.parametrize("port", [53, 5353])
+def test_a_tunnel_to_a_port_of_dns(port: int, forward: tuple[Proxy, RecordingUpstream]) -> None:
+    """The host takes what goes there for DNS, and passes it on unread."""
+    proxy, _ = forward
+    query = struct.pack(">HHHHHH", 1, 0x100, 1, 0, 0, 0) + b"\x0bdelete_file\x07example\0" + b"\0\x10\0\x01"
+    with connect(proxy, f"127.0.0.1:{port}") as connection:
+        connection.sendall(post("/mcp", DENIED, host=f"127.0.0.1:{port}"))
+        refused = receive(connection)
+    with connect(proxy, f"127.0.0.1:{port}") as connection:
+        connection.sendall(struct.pack(">H", len(query)) + query + b"\r\n\r\n")
+        answer = receive(connection)
+
+    assert body_of(refused)["error"]["code"] == -32001
+    assert status_of(answer) == 400
+
+
 def test_target_and_host_disagree(forward: tuple[Proxy, RecordingUpstream]) -> None:
     proxy, upstream = forward
     upstream.requests.clear()
@@ -460,6 +550,24 @@ def test_target_and_sni_disagree(forward: tuple[Proxy, RecordingUpstream]) -> No
         answer = receive(connection)
 
     assert status_of(answer) in {403, 502}
+    assert upstream.requests == []
+
+
+@pytest.mark.parametrize("launch", LAUNCHES)
+@pytest.mark.parametrize("mode", ["regular", "socks5"])
+def test_target_and_url_disagree(mode: str, launch: Launch, tmp_path: Path) -> None:
+    """A server, and the more so another proxy, goes by the URL in the request line, if there is one."""
+    policy = POLICY + 'servers: {files: {url: "http://files.example/mcp"}}\nunlisted: pass\n'
+    connections = {"regular": lambda *to: connect(to[0], to[1].url.split("/")[2]), "socks5": connect_socks}
+    with (
+        start_recording_upstream() as upstream,
+        start_proxy(tmp_path, launch=launch, policy=policy, settings=[f"mode={mode}"]) as proxy,
+        connections[mode](proxy, upstream) as connection,
+    ):
+        connection.sendall(post("http://files.example/mcp", DENIED, host=upstream.url.split("/")[2]))
+        answer = receive(connection)
+
+    assert status_of(answer) == 403
     assert upstream.requests == []
 
 

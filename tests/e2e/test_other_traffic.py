@@ -27,6 +27,7 @@ from e2e.network import (
     make_ca,
     start_recording_upstream,
 )
+from e2e.test_streams import memory_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -213,8 +214,8 @@ def _websocket_frame(text: bytes) -> bytes:
 
 
 @contextlib.contextmanager
-def _echoing_websocket() -> Iterator[tuple[int, list[bytes]]]:
-    """A server that upgrades anything, echoes one frame, and keeps what it was sent."""
+def _echoing_websocket(*, is_sink: bool = False) -> Iterator[tuple[int, list[bytes]]]:
+    """A server that upgrades anything, echoes one frame, and keeps what it was sent; a sink says nothing."""
     received: list[bytes] = []
     listener = socket.create_server(("127.0.0.1", 0))
 
@@ -232,7 +233,9 @@ def _echoing_websocket() -> Iterator[tuple[int, list[bytes]]]:
                     with contextlib.suppress(OSError):
                         frame = connection.recv(65536)
                         received.append(frame)
-                        if frame:
+                        while is_sink and received[-1]:
+                            received.append(connection.recv(65536))
+                        if frame and not is_sink:
                             connection.sendall(b"\x81\x02hi")
                             received.append(connection.recv(65536))
 
@@ -278,10 +281,50 @@ def test_a_message_on_a_websocket_is_dropped(proxy: Proxy) -> None:
         assert b" 101 " in client.recv(4096)
         client.sendall(_websocket_frame(call_body("delete_file")))
         with contextlib.suppress(OSError):
-            client.recv(4096)
+            while client.recv(4096):
+                continue
+            client.sendall(_websocket_frame(b"hello"))
         time.sleep(0.3)
 
-    assert not any(len(frame) > 60 for frame in received)
+    assert received == [b""], "the socket was not ended"
+
+
+def test_a_websocket_is_not_kept_in_memory(proxy: Proxy) -> None:
+    message = b"\x82\xff" + struct.pack(">Q", 1_000_000) + bytes(4) + b"x" * 1_000_000
+    with (
+        _echoing_websocket(is_sink=True) as (port, received),
+        socket.create_connection(("127.0.0.1", proxy.port), 5) as client,
+    ):
+        client.sendall(_upgrade(port))
+        assert b" 101 " in client.recv(4096)
+        client.sendall(message)
+        before = memory_of(proxy)
+        for _ in range(100):
+            client.sendall(message)
+        client.shutdown(socket.SHUT_WR)
+        client.recv(4096)
+
+    assert sum(map(len, received)) > 100 * 1_000_000
+    assert memory_of(proxy) - before < 50_000
+
+
+@pytest.mark.parametrize("content_type", ["image/png", "application/json"])
+def test_another_addons_answer_comes_before_a_large_body(content_type: str, tmp_path: Path) -> None:
+    """As the question for a password: clients send the body again with it."""
+    head = f"POST http://127.0.0.1:9/ HTTP/1.1\r\nHost: 127.0.0.1:9\r\nContent-Type: {content_type}\r\n"
+    with (
+        start_proxy(tmp_path, launch="launcher", settings=["proxyauth=eva:pw"]) as proxy,
+        socket.create_connection(("127.0.0.1", proxy.port), 30) as client,
+    ):
+        before = memory_of(proxy)
+        client.sendall(head.encode() + b"Content-Length: 100000000\r\n\r\n")
+        for _ in range(100):
+            client.sendall(b"x" * 1_000_000)
+        answer = receive(client)
+        grown = memory_of(proxy) - before
+
+    assert status_of(answer) == 407
+    assert grown < 50_000
 
 
 def test_a_websocket_that_says_it_is_mcp_is_refused(proxy: Proxy) -> None:

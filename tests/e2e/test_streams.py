@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import http.client
 import json
@@ -383,6 +384,7 @@ FRAMED = {
     b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%b"
     % (len(PLAIN), PLAIN),
     "with trailers": CHUNKED + b"\r\n%x\r\n%b\r\n0\r\nX-Sum: 1\r\n\r\n" % (len(PLAIN), PLAIN),
+    "in broken chunks": CHUNKED + b"\r\n%x\r\n%b\r\nzz\r\n" % (len(PLAIN), PLAIN),
     "with two lengths": CHUNKED + b"Content-Length: 4\r\n\r\n%x\r\n%b\r\n0\r\n\r\n" % (len(PLAIN), PLAIN),
 }
 
@@ -392,21 +394,65 @@ def test_an_answer_in_an_odd_frame(frame: str, tmp_path_factory: pytest.TempPath
     with socket.create_server(("127.0.0.1", 0)) as listener:
 
         def serve() -> None:
-            connection, _ = listener.accept()
-            with connection:
-                connection.recv(65_536)
-                connection.sendall(FRAMED[frame])
-                connection.recv(65_536)
+            for _ in range(2):
+                connection, _ = listener.accept()
+                with connection, contextlib.suppress(ConnectionError):
+                    while connection.recv(65_536):
+                        connection.sendall(FRAMED[frame])
 
         threading.Thread(target=serve, daemon=True).start()
         upstream = f"http://127.0.0.1:{listener.getsockname()[1]}"
-        with start_proxy(tmp_path_factory.mktemp("frame"), upstream=upstream) as proxy:
-            answer = httpx.post(f"{proxy.origin}/mcp", content=call_body("read_file"), headers=HEADERS)
+        with (
+            start_proxy(tmp_path_factory.mktemp("frame"), upstream=upstream) as proxy,
+            httpx.Client() as client,
+        ):
+            answers = [
+                client.post(f"{proxy.origin}/mcp", content=call_body("read_file"), headers=HEADERS)
+                for _ in range(2)
+            ]
 
-    if frame == "with two lengths":
-        assert (answer.status_code, answer.json()["error"]["code"]) == (200, -32002)
+    assert {answer.status_code for answer in answers} == {200}
+    if frame in {"with two lengths", "in broken chunks"}:
+        assert [answer.json()["error"]["code"] for answer in answers] == [-32002, -32002]
     else:
-        assert (answer.status_code, answer.content) == (200, PLAIN)
+        assert [answer.content for answer in answers] == [PLAIN, PLAIN]
+
+
+@pytest.mark.parametrize("odd", ["b\rContent-Type: application/json", "b\r\n Content-Type: application/json"])
+def test_no_client_finds_a_header_that_was_not_read(
+    odd: str, fenced: tuple[Proxy, RecordingUpstream]
+) -> None:
+    """Python's `http.client` takes a CR for the end of a line."""
+    proxy, upstream = fenced
+    upstream.answer = lambda _: Response(PLAIN, headers=(("X-A", odd), ("Content-Type", "text/html")))
+    client = http.client.HTTPConnection("127.0.0.1", proxy.port, timeout=10)
+    with contextlib.closing(client):
+        client.request("POST", "/mcp", call_body("read_file"), HEADERS)
+        answer = client.getresponse()
+
+    assert answer.headers.get_all("Content-Type") == ["text/html"]
+    assert answer.headers["X-A"] == "b Content-Type: application/json"
+
+
+def test_a_page_that_breaks_off_breaks_off(fenced: tuple[Proxy, RecordingUpstream]) -> None:
+    """An event at its end would be part of it, or make its client wait for the rest."""
+    proxy, upstream = fenced
+
+    def halves() -> Iterator[bytes]:
+        yield b"<html>"
+        raise EOFError("the server ends the connection in the middle")
+
+    upstream.answer = lambda _: Response(halves(), headers=(("Content-Type", "text/html"),))
+    pieces: list[bytes] = []
+    with (
+        pytest.raises(httpx.RemoteProtocolError),
+        httpx.stream(
+            "POST", f"{proxy.origin}/mcp", content=call_body("read_file"), headers=HEADERS
+        ) as answer,
+    ):
+        pieces.extend(answer.iter_raw())
+
+    assert pieces == [b"<html>"]
 
 
 def test_an_answer_is_read_as_the_utf_8_that_it_was_judged_as(

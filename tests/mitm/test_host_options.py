@@ -65,6 +65,22 @@ def test_connection_by_a_mode_that_is_not_read_is_refused(mode: str, passes: boo
     assert (client.error is None) is passes
 
 
+def test_reverse_mode_goes_with_no_other() -> None:
+    with pytest.raises(exceptions.OptionsError, match="no other mode"):
+        host_options.check(forced(mode=["regular@1080", "reverse:http://127.0.0.1:1@1081"]))
+
+
+def test_nobody_resets_all_options_at_once() -> None:
+    """The host would not take back what that sets to values that let traffic pass unread."""
+    made = forced()
+    host_options.forbid_reset(made)
+
+    with pytest.raises(exceptions.OptionsError, match="one after the other"):
+        made.reset()
+
+    host_options.check(made)
+
+
 def test_reverse_mode_keeps_the_host_header() -> None:
     assert forced(mode=["reverse:http://127.0.0.1:1"]).keep_host_header is True
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 import inspect
 
 import mitmproxy.version
+from mitmproxy.proxy.layer import Layer
 from mitmproxy.proxy.layers.http import HttpLayer, HttpStream
 from mitmproxy.proxy.layers.http._http1 import Http1Client, Http1Server
+from mitmproxy.proxy.layers.websocket import WebsocketLayer
 
 from agentfence.mitm.layers import FenceHttp1Client, FenceHttp1Server, FenceLayer, FenceStream
 
@@ -18,6 +20,7 @@ STREAM = (
     "handle_protocol_error",
     "handle_event",
     "make_server_connection",
+    "passthrough",
     "send_response",
     "start_request_stream",
     "state_consume_request_body",
@@ -39,6 +42,13 @@ def test_the_host_still_has_what_is_overridden_and_called() -> None:
     assert callable(HttpLayer.register_connection)
     assert all(callable(getattr(Http1Client, name)) for name in ("read_headers", "read_body", "mark_done"))
     assert all(callable(getattr(Http1Server, name)) for name in ("read_headers", "read_body", "wait", "done"))
+
+
+def test_a_websocket_of_the_host_still_has_what_is_counted() -> None:
+    assert "self.client_ws = " in inspect.getsource(WebsocketLayer.start)
+    assert "self.server_ws = " in inspect.getsource(WebsocketLayer.start)
+    assert 'src_ws.frame_buf = [b""]' in inspect.getsource(WebsocketLayer.relay_messages)
+    assert "_paused_event_queue" in inspect.getsource(Layer.handle_event)
 
 
 def test_overrides_take_what_the_host_gives() -> None:

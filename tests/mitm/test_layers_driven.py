@@ -13,6 +13,7 @@ from mitmproxy.proxy.layers.http import HTTPMode
 from mitmproxy.proxy.mode_specs import ProxyMode
 from mitmproxy.test import taddons
 
+from agentfence.mitm import layers
 from agentfence.mitm.injecting import BytesInjected
 from agentfence.mitm.layers import FenceLayer, Growth
 from agentfence.mitm.requests import json_response
@@ -49,6 +50,9 @@ class Unlimited:
     def answer_too_large(self, flow: http.HTTPFlow, size: int) -> None:
         return None
 
+    def broken_off(self, flow: http.HTTPFlow, problem: str) -> None:
+        return None
+
     def unreachable_answer(self, flow: http.HTTPFlow, problem: str) -> http.Response | None:
         return json_response(200, b"gone") if flow.request.path == "/mcp" else None
 
@@ -72,6 +76,9 @@ class Driven:
         self.closed: list[object] = []
         self.flow: http.HTTPFlow
         self.streams_requests = self.answers = False
+        self.streams_answers = True
+        self.held: list[commands.StartHook] | None = None
+        """Hooks that take their time, if any may."""
         self.feed(events.Start())
 
     def feed(self, event: events.Event) -> None:
@@ -93,7 +100,9 @@ class Driven:
                     self.completed.append(events.OpenConnectionCompleted(command, None))
                 case commands.StartHook():
                     self._hook(command)
-                    if command.blocking:
+                    if command.blocking and self.held is not None:
+                        self.held.append(command)
+                    elif command.blocking:
                         self.completed.append(events.HookCompleted(command))
 
     def _hook(self, hook: commands.StartHook) -> None:
@@ -104,7 +113,7 @@ class Driven:
         if hook.name == "request" and self.answers:
             self.flow.response = json_response(200, b"{}")
         if hook.name == "responseheaders" and self.flow.response is not None:
-            self.flow.response.stream = True
+            self.flow.response.stream = self.streams_answers
 
     def receive(self, *pieces: bytes) -> None:
         for piece in pieces:
@@ -260,6 +269,76 @@ def test_an_interim_answer_alone_is_none(driven: Driven) -> None:
 
     driven.feed(events.ConnectionClosed(upstream))
     assert driven.said.endswith(b"gone")
+
+
+def test_an_answer_that_breaks_twice_is_answered_once(driven: Driven) -> None:
+    """The host says that its chunks are broken, and while that is answered that its connection has closed."""
+    driven.streams_answers = False
+    driven.receive(HEAD, b"abcd")
+    (upstream,) = [connection for connection in driven.sent if connection is not driven.client]
+    driven.feed(events.DataReceived(upstream, b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"))
+    driven.held = []
+    driven.feed(events.DataReceived(upstream, b"zz\r\n"))
+    driven.feed(events.ConnectionClosed(upstream))
+    while driven.held:
+        driven.feed(events.HookCompleted(driven.held.pop(0)))
+
+    assert driven.said.count(b"gone") == 1
+
+
+ENDLESS_ANSWERS = {
+    "a head": b"HTTP/1.1 200 OK\r\nX: ",
+    "the size of a chunk": b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n5;",
+    "trailers": b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\nX: ",
+}
+
+
+@pytest.mark.parametrize("kind", ENDLESS_ANSWERS)
+def test_what_a_server_never_ends_is_not_kept(kind: str, driven: Driven) -> None:
+    driven.receive(HEAD.replace(b"mcp", b"page"), b"abcd")
+    (upstream,) = [connection for connection in driven.sent if connection is not driven.client]
+    driven.feed(events.DataReceived(upstream, ENDLESS_ANSWERS[kind]))
+    for _ in range(4):
+        driven.feed(events.DataReceived(upstream, b"x" * 65_500))
+    assert upstream not in driven.closed
+    driven.feed(events.DataReceived(upstream, b"x" * 200))
+
+    assert upstream in driven.closed
+    assert driven.client in driven.closed
+
+
+@pytest.mark.parametrize("streams", [False, True])
+@pytest.mark.parametrize("beginning", [b"5;", b"2\r\nok\r\n0\r\nX: "])
+def test_what_an_agent_never_ends_is_not_kept(beginning: bytes, streams: bool, driven: Driven) -> None:
+    driven.streams_requests = streams
+    driven.receive(HEAD.replace(b"Content-Length: 4", b"Transfer-Encoding: chunked"), beginning)
+    driven.receive(*[b"x" * 65_500] * 4)
+    assert driven.client not in driven.closed
+    driven.receive(b"x" * 200)
+
+    assert driven.said.startswith(b"HTTP/1.1 400 ")
+    assert driven.client in driven.closed
+
+
+def test_a_body_is_not_read_on_while_its_server_is_waited_for(
+    driven: Driven, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    held: list[bool] = []
+    monkeypatch.setattr(layers, "hold_back", lambda _: held.append(True) or True)
+    monkeypatch.setattr(layers, "read_on", lambda _: held.append(False))
+    driven.streams_requests, driven.held = True, []
+    pieces = [b"%d" % (number % 10) for number in range(40)]
+    driven.receive(HEAD.replace(b"Length: 4", b"Length: 40"), *pieces[:16])
+    assert held == []
+    driven.receive(*pieces[16:])
+    assert set(held) == {True}
+    while driven.held:
+        driven.feed(events.HookCompleted(driven.held.pop(0)))
+
+    assert held.count(False) == 1
+    assert held[-1] is False
+    (upstream,) = [connection for connection in driven.sent if connection is not driven.client]
+    assert driven.sent[upstream].endswith(b"\r\n\r\n" + b"".join(pieces))
 
 
 def test_trailers_of_an_answer_are_dropped(driven: Driven) -> None:

@@ -1,7 +1,9 @@
 """The addons of the fence: first in mitmproxy's chain to arm, last to judge.
 
 Whatever raises or meddles in between, a request that could hold a message carries a refusal from
-`requestheaders` on, and only a verdict at the end of the chain takes it away.
+`requestheaders` on, and only a verdict at the end of the chain takes it away. Others are not shown it while
+their hooks run, where it is put back however these end: they leave alone what was answered, as the host's
+`block_list` and `map_remote` do.
 """
 
 from __future__ import annotations
@@ -10,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from agentfence.mitm.beginning import begin
 from agentfence.mitm.host_options import is_read
-from agentfence.mitm.layers import install
+from agentfence.mitm.layers import as_http, install
 from agentfence.mitm.requests import NOT_JUDGED, json_response
 
 if TYPE_CHECKING:
@@ -32,6 +34,8 @@ class Armer:
     def __init__(self) -> None:
         """Start closed: without a surface every request is refused."""
         self.surface: Surface | None = None
+        self.hides_refusals = False
+        """Whether the refusals are put back behind the hooks about requests."""
 
     def client_connected(self, client: Client) -> None:
         """Refuse what comes by a mode that is refused, as the host listens for a moment all the same."""
@@ -44,6 +48,15 @@ class Armer:
             flow.response = json_response(503, NOT_JUDGED)  # before anything can go wrong
             if self.surface is not None:
                 self.surface.arm(flow)
+                self._hide(flow)
+
+    def request(self, flow: http.HTTPFlow) -> None:
+        """Show the other addons a request that nobody has answered."""
+        self._hide(flow)
+
+    def _hide(self, flow: http.HTTPFlow) -> None:
+        if self.hides_refusals and self.surface is not None:
+            self.surface.disarm(flow)
 
 
 class Judge:
@@ -58,6 +71,7 @@ class Judge:
     def next_layer(self, nextlayer: NextLayer) -> None:
         """Put the fence's limits into each HTTP layer before it starts."""
         if self.surface is not None:
+            nextlayer.layer = as_http(nextlayer.layer)
             install(nextlayer.layer, self.surface)
 
     def tls_clienthello(self, data: ClientHelloData) -> None:
@@ -92,6 +106,11 @@ class Judge:
         """Note that an exchange ended in the middle."""
         if self.surface is not None:
             self.surface.ended(flow)
+
+    def settle_request(self, flow: http.HTTPFlow) -> None:
+        """Put a refusal back that others were not shown."""
+        if self.surface is not None:
+            self.surface.rearm(flow)
 
     def websocket_message(self, flow: http.HTTPFlow) -> None:
         """Drop an MCP message on a WebSocket, and end the socket."""

@@ -9,7 +9,6 @@ from hashlib import sha256
 from http import HTTPStatus
 from typing import TYPE_CHECKING
 
-from mitmproxy import ctx
 from mitmproxy.utils.asyncio_utils import create_task
 
 from agentfence.core.answers import post_failed, refuse_answer, server_gone, server_message, unread_answer
@@ -24,6 +23,7 @@ from agentfence.core.http.answer_rules import (
     may_be_message,
     passes_unawaited,
     passes_unread,
+    without_line_ends,
 )
 from agentfence.core.http.endpoints import DEFAULT_PORTS
 from agentfence.core.http.hosts import Origin, parse_authority
@@ -54,6 +54,7 @@ from agentfence.mitm.requests import (
 )
 from agentfence.mitm.sse_streams import SseStream, SseStreams
 from agentfence.mitm.streams import EndpointTap, EventRelay, MetadataTap
+from agentfence.mitm.transports import close_server
 
 if TYPE_CHECKING:
     from mitmproxy import http
@@ -109,6 +110,11 @@ class AnswerSide:
         if exchange is None or exchange.stage is not Stage.JUDGED:
             self._pass(flow, exchange, response)
             return
+        if head.harmless is not None:
+            response.headers.fields = head.harmless
+            head = self._answer_heads.read(response)
+        if not response.reason.isprintable():
+            response.reason = without_line_ends(response.reason)
         if flow.request.method == "DELETE" and response.status_code in _SESSION_ENDED:
             self._forget(flow)
         problem = head.problem
@@ -293,7 +299,7 @@ class AnswerSide:
 
         def end_with(error: Exception) -> bytes:
             self.fence.report_failure(error)
-            self._close_server(flow)
+            close_server(flow)
             return self.broken_off(flow, "AgentFence failed on an event of the stream") or b""
 
         def break_off() -> bytes:
@@ -320,7 +326,7 @@ class AnswerSide:
             return self._relay(flow, exchange, flow.response)
         except Exception as error:  # noqa: BLE001 - the guard of a stream: close it, pass nothing unread
             self.fence.report_failure(error)
-            self._close_server(flow)
+            close_server(flow)
             return _nothing
 
     def _block(self, flow: http.HTTPFlow, exchange: Exchange, target: str) -> None:
@@ -331,7 +337,7 @@ class AnswerSide:
         self.fence.record(refused, note=exchange.note)
         self._sorter.learn_endpoint(flow.request.host, flow.request.port, target)
         exchange.stage = Stage.ANSWERED
-        self._close_server(flow)
+        close_server(flow)
 
     def blocks(self, where: Watched) -> bool:
         """Whether the policy refuses MCP to this host."""
@@ -398,13 +404,6 @@ class AnswerSide:
         else:
             self.streams.close(exchange.stream)
 
-    def _close_server(self, flow: http.HTTPFlow) -> None:
-        """End the server's connection; the host then ends the client's."""
-        proxyserver = ctx.master.addons.get("proxyserver")
-        handler = proxyserver.connections.get(flow.client_conn.id) if proxyserver is not None else None
-        if handler is not None:
-            asyncio.get_running_loop().call_soon(handler.close_connection, flow.server_conn)
-
     def _refused(self, exchange: Exchange, problem: str) -> http.Response:
         """Give the answer in place of one that is not passed on."""
         if exchange.is_post_for_stream:  # it was a receipt alone
@@ -468,6 +467,11 @@ class AnswerSide:
             return b""
         if exchange is None or exchange.stage is not Stage.JUDGED or exchange.is_post_for_stream:
             return None
+        if (
+            flow.response is None
+            or self._answer_heads.read(flow.response).kind is not AnswerKind.EVENT_STREAM
+        ):
+            return None  # a page or a file: nothing can be said in it, and it may have a length
         self.fence.report(f"the server broke off its answer: {problem}")
         effects = self._server_gone(exchange, "the server broke off its answer")
         bodies = [effect.body for effect in effects if isinstance(effect, Forward)]

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     """What one event calls: for each item of the chain that has any, those of it and of what it holds."""
 
 KNOWN_VERSION = "12.3."
+_OF_REQUESTS = frozenset({"requestheaders", "request"})
 _UPDATE = hooks.UpdateHook([])
 
 
@@ -44,6 +45,8 @@ class RememberingAddons(AddonManager):
     _holders: Sequence[tuple[Any, list[object]]] = ()
     """The addons that hold others, as scripts and their loader do, with what they held."""
     _hooks: dict[str, _Hooks]
+    settle_request: Callable[[Any], None] | None = None
+    """Told of each flow behind the hooks about its request, however these ended."""
     _begun: dict[hooks.Hook, Rest | None]
     """The events that were begun and that the host is to start, with what is left of each."""
     _is_in_task = True
@@ -72,8 +75,14 @@ class RememberingAddons(AddonManager):
 
     async def _call(self, event: hooks.Hook) -> None:
         """Call what the addons have for `event`, and tell them of the flow that it was about."""
-        await self.trigger_event(event)
         about = event.args()[0]
+        if self.settle_request is None or event.name not in _OF_REQUESTS:
+            await self.trigger_event(event)
+        else:
+            try:
+                await self.trigger_event(event)
+            finally:
+                self.settle_request(about)
         if isinstance(about, flow.Flow) and self._hooks_for(_UPDATE):
             await self.trigger_event(hooks.UpdateHook([about]))
 

@@ -19,6 +19,7 @@ from mitmproxy import ctx, exceptions, hooks
 from agentfence.core.errors import AgentFenceError, PolicyError
 from agentfence.mitm import host_options
 from agentfence.mitm.addons import Armer, Judge
+from agentfence.mitm.dispatch import RememberingAddons
 from agentfence.mitm.opening import open_surface, view_addons
 from agentfence.mitm.sparing import spare_work
 from agentfence.run_controls import LOOK_EVERY, RunControls
@@ -47,6 +48,7 @@ class Guard:
         self._judge = judge
         self._report_mistake = report_mistake
         self._is_running = False
+        self._is_reverse = False
         self._watching: asyncio.Task[None] | None = None
 
     def load(self, loader: Loader) -> None:
@@ -57,6 +59,7 @@ class Guard:
                 # None is "not given"; an empty text is a mistake that must be said.
                 loader.add_option(option.host_option, _TEXT_OR_NOTHING, None, shown)
         host_options.force(ctx.options)
+        host_options.forbid_reset(ctx.options)
 
     def configure(self, updated: set[str]) -> None:
         """Hold the host's options; open the fence once, before a connection can be accepted.
@@ -112,6 +115,11 @@ class Guard:
             self._judge.surface = self._armer.surface = open_surface(
                 read_settings(given, os.environ), ctx.options
             )
+            self._is_reverse = host_options.is_reverse(ctx.options.mode)
+        elif self._is_reverse is not host_options.is_reverse(ctx.options.mode):
+            raise exceptions.OptionsError(
+                "reverse mode is entered and left at a start alone: start the proxy again"
+            )
         elif self._is_running and updated & _OWN_OPTIONS:
             raise exceptions.OptionsError(
                 "the fence's options cannot be changed while it runs: start it again"
@@ -148,6 +156,8 @@ def promote(addons: AddonManager, report_mistake: ReportMistake = log_mistake) -
     armer, judge = Armer(), Judge()
     guard = Guard(armer, judge, report_mistake)
     spare_work(addons)
+    if isinstance(addons, RememberingAddons):
+        addons.settle_request, armer.hides_refusals = judge.settle_request, True
     try:
         addons.register(armer)
         addons.chain.insert(0, armer)

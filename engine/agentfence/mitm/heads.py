@@ -15,6 +15,7 @@ from agentfence.core.http.answer_rules import (
     check_answer_head,
     classify_answer,
     type_as_judged,
+    without_line_ends,
 )
 from agentfence.core.http.message import single
 from agentfence.core.http.redirects import redirects_to
@@ -64,6 +65,8 @@ class AnswerHead:
     """Where it sends its client."""
     leads_past: bool
     """Whether it holds some of `PAST_THE_FENCE`."""
+    harmless: Fields | None
+    """Its fields without line ends in their values; None where there are none."""
     judged_type: str | None
     """The `Content-Type` to be put in place of its own."""
     session_id: str | None
@@ -131,8 +134,19 @@ def _answer_head(response: http.Response) -> AnswerHead:
         check_answer_head(status, headers),
         redirects_to(status, headers),
         any(name.lower() in PAST_THE_FENCE for name, _ in headers),
+        _harmless(headers),
         type_as_judged(headers),
         single(headers, "mcp-session-id"),
+    )
+
+
+def _harmless(headers: Headers) -> Fields | None:
+    values = [without_line_ends(value) for _, value in headers]
+    if values == [value for _, value in headers]:
+        return None
+    names = [name for name, _ in headers]
+    return tuple(
+        (name.encode("latin-1"), value.encode("latin-1")) for name, value in zip(names, values, strict=True)
     )
 
 

@@ -12,7 +12,7 @@ from mitmproxy import exceptions
 from mitmproxy.proxy.mode_specs import ProxyMode, ReverseMode
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from mitmproxy.addons.proxyserver import Servers
     from mitmproxy.optmanager import OptManager
@@ -42,10 +42,15 @@ IDLE_SECONDS = 86_400
 """An event stream may be silent for hours; the host's 600 s would cut it."""
 
 
+def is_reverse(modes: Sequence[str]) -> bool:
+    """Whether one server stands behind the listener, and not whatever a request names."""
+    return any(mode.startswith("reverse") for mode in modes)
+
+
 def force(options: OptManager) -> None:
     """Set what the fence needs, unless somebody chose otherwise: then `check` says so."""
     wanted = dict(FORCED)
-    if any(mode.startswith("reverse") for mode in options.mode):
+    if is_reverse(options.mode):
         wanted["keep_host_header"] = True
     untouched = {name: value for name, value in wanted.items() if not options.has_changed(name)}
     options.update(**{name: value for name, value in untouched.items() if getattr(options, name) != value})
@@ -53,6 +58,17 @@ def force(options: OptManager) -> None:
         options.update(tcp_timeout=IDLE_SECONDS)
     if not options.has_changed("listen_host"):
         options.update(listen_host=LOOPBACK)
+
+
+def forbid_reset(options: OptManager) -> None:
+    """Have the host's command that resets all options refused: of what that sets, it takes nothing back."""
+
+    def reset() -> None:
+        raise exceptions.OptionsError(
+            "all options at once cannot be reset while AgentFence runs: reset one after the other"
+        )
+
+    vars(options)["reset"] = reset  # to the host each other attribute is an option
 
 
 async def bind_to_loopback(servers: Servers) -> None:
@@ -85,6 +101,8 @@ def check(options: OptManager) -> None:
                 f"{name} must stay unset while AgentFence runs: it carries traffic past the fence"
                 + (" (for pinned apps the policy has `tunnel:`)" if name.endswith("hosts") else "")
             )
+    if is_reverse(options.mode) and len(options.mode) > 1:  # a request would not say whose it is
+        raise exceptions.OptionsError("reverse mode goes with no other mode: start one proxy for each server")
     for mode in options.mode:
         kind = mode.partition(":")[0].partition("@")[0]
         if kind not in MODES:

@@ -9,8 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from mitmproxy import ctx
 from mitmproxy.proxy import events
+
+from agentfence.mitm.transports import handler_of, writer_of
 
 if TYPE_CHECKING:
     from mitmproxy import http
@@ -32,12 +33,10 @@ class BytesInjected(events.Event):
 
 async def inject(flow: http.HTTPFlow, content: bytes) -> bool:
     """Send `content` to the client of `flow`, whose answer streams; give whether that was done."""
-    proxyserver = ctx.master.addons.get("proxyserver")
-    handler = None if proxyserver is None else proxyserver.connections.get(flow.client_conn.id)
-    transport = None if handler is None else handler.transports.get(flow.client_conn)
-    if handler is None or transport is None or transport.writer is None:
+    handler, writer = handler_of(flow.client_conn), writer_of(flow.client_conn)
+    if handler is None or writer is None:
         return False
-    if transport.writer.transport.get_write_buffer_size() + len(content) > _MAX_UNREAD:
+    if writer.transport.get_write_buffer_size() + len(content) > _MAX_UNREAD:
         return False
     event = BytesInjected(flow, content)
     await handler.server_event(event)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import time
 from enum import Enum, auto
+from functools import cached_property
 from http import HTTPStatus
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol
@@ -18,9 +19,11 @@ from typing import TYPE_CHECKING, Any, Protocol
 from mitmproxy.net.http.validate import validate_headers
 from mitmproxy.proxy import commands, events
 from mitmproxy.proxy.context import Context
+from mitmproxy.proxy.layers.dns import DNSLayer
 from mitmproxy.proxy.layers.http import (
     DropStream,
     HttpLayer,
+    HTTPMode,
     HttpStream,
     RegisterHttpConnection,
     SendHttp,
@@ -44,9 +47,12 @@ from mitmproxy.proxy.layers.http._hooks import (
     HttpResponseHook,
 )
 from mitmproxy.proxy.layers.http._http1 import Http1Client, Http1Server, make_error_response
+from mitmproxy.proxy.layers.websocket import WebsocketLayer
 
 from agentfence.mitm.framing import body_size
 from agentfence.mitm.injecting import BytesInjected
+from agentfence.mitm.sockets import MAX_MESSAGE, Unfinished
+from agentfence.mitm.transports import close_server, hold_back, read_on
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -55,9 +61,11 @@ if TYPE_CHECKING:
     from mitmproxy.proxy import layer
 
 _MAX_HEAD = 262_144
-"""Bytes of a request's head; the host has no limit."""
+"""Bytes of a head, of trailers, and of what is said beside the size of a chunk; the host has no limit."""
 _MAX_PIPELINED = 8_388_608
 """Bytes that a client may send on while its request is still being handled."""
+_MOST_KEPT_WAITING = 16
+"""Pieces of a body, each as much as is read at once, that may wait for something else to be done."""
 _MAX_DRAINED = 268_435_456
 """Bytes read and dropped after a 413, so that a client that still sends gets to read it."""
 _MAX_DRAIN_SECONDS = 30.0
@@ -132,9 +140,15 @@ class FenceStream(HttpStream):
     reader: Http1Server | None = None
     """What reads the client's requests."""
     _drained = 0
+    _is_answered_here = False
+    is_held_back = False
+    """Whether nothing more is read from the client, as this waits for something else."""
 
     def _handle_event(self, event: events.Event) -> layer.CommandGenerator[None]:
         """Hand an event to the state that it is for, at once where the host has three functions between."""
+        if self.is_held_back:
+            self.is_held_back = False
+            read_on(self.flow.client_conn)
         state: Callable[[Any], layer.CommandGenerator[None]] = self._handle_other
         if type(event) in _OF_CLIENT:
             state = self.client_state
@@ -174,6 +188,11 @@ class FenceStream(HttpStream):
                 yield SendHttp(ResponseData(self.stream_id, event.content), self.context.client)
             return
         yield from super()._handle_event(event)
+
+    @property
+    def has_much_to_do(self) -> bool:
+        """Whether much has come that is kept until something else is done, as its server is connected to."""
+        return len(self._paused_event_queue) > _MOST_KEPT_WAITING
 
     def check_body_size(self, request: bool) -> layer.CommandGenerator[bool]:  # noqa: FBT001 - the host's signature
         """Hold a growing body to the limits; True when that ended the exchange."""
@@ -322,6 +341,8 @@ class FenceStream(HttpStream):
         self, event: RequestProtocolError | ResponseProtocolError
     ) -> layer.CommandGenerator[None]:
         """End an exchange whose server is gone with an answer instead of a broken connection."""
+        if isinstance(event, ResponseProtocolError) and self._is_answered_here:
+            return  # it says so twice: that its answer is broken, and then that it has closed
         if isinstance(event, ResponseProtocolError) and self.client_state != self.state_errored:
             if self.server_state == self.state_stream_response_body:
                 last = self.limits.broken_off(self.flow, event.message)
@@ -343,9 +364,25 @@ class FenceStream(HttpStream):
         """Send an answer that was made here, past the hooks that show it."""
         if self.flow.response is None:
             raise AssertionError("there must be an answer to send")
+        self._is_answered_here = True
         self.flow.response.timestamp_start = time.time()
         yield HttpResponseHeadersHook(self.flow)
         yield from self.send_response()
+
+    def passthrough(self, event: events.Event) -> layer.CommandGenerator[None]:
+        """Pass on what switched protocols; a WebSocket ends with a message that is too large."""
+        yield from super().passthrough(event)
+        socket = self.child_layer
+        if isinstance(socket, WebsocketLayer) and isinstance(event, RequestData | ResponseData):
+            is_clients = isinstance(event, RequestData)
+            frames = (socket.client_ws if is_clients else socket.server_ws).frame_buf
+            if self._unfinished[is_clients].size(frames) > MAX_MESSAGE:
+                close_server(self.flow)
+
+    @cached_property
+    def _unfinished(self) -> tuple[Unfinished, Unfinished]:
+        """The server's message on a WebSocket, and the client's."""
+        return Unfinished(), Unfinished()
 
     def _send_whole(self, response: http.Response) -> layer.CommandGenerator[None]:
         content = response.raw_content or b""
@@ -413,20 +450,26 @@ class FenceHttp1Server(Http1Server):
                     yield commands.SendData(self.conn, make_error_response(400, "malformed body"))
                 yield command
         except NotImplementedError:
-            yield from self._end(400, "trailers are not accepted")
-            error = RequestProtocolError(
-                self.stream_id, "trailers are not accepted", ErrorCode.GENERIC_CLIENT_ERROR
-            )
-            yield ReceiveHttp(error)
+            yield from self._end_body("trailers are not accepted")
+        if self.state != self.read_body:
+            return
+        if len(self.buf) > _MAX_HEAD:  # which is no part of the body itself
+            yield from self._end_body("malformed body")
+            return
+        stream = self.streams.get(self.stream_id)
+        if isinstance(stream, FenceStream) and stream.has_much_to_do:
+            stream.is_held_back = hold_back(self.conn)
 
     def wait(self, event: events.Event) -> layer.CommandGenerator[None]:
         """Wait for the answer, while the client may send on only so much."""
         if isinstance(event, events.DataReceived) and len(self.buf) > _MAX_PIPELINED:
-            yield from self._end(400, "too much was sent before the answer")
-            error = RequestProtocolError(self.stream_id, "too much was sent", ErrorCode.GENERIC_CLIENT_ERROR)
-            yield ReceiveHttp(error)
+            yield from self._end_body("too much was sent before the answer")
             return
         yield from super().wait(event)
+
+    def _end_body(self, problem: str) -> layer.CommandGenerator[None]:
+        yield from self._end(400, problem)
+        yield ReceiveHttp(RequestProtocolError(self.stream_id, problem, ErrorCode.GENERIC_CLIENT_ERROR))
 
     def _end(self, status: int, problem: str) -> layer.CommandGenerator[None]:
         yield commands.SendData(self.conn, make_error_response(status, problem))
@@ -447,6 +490,8 @@ class FenceHttp1Client(Http1Client):
                     self.response, is_interim = None, True
                     break
                 yield command
+        if self.state == self.read_headers and len(self.buf) > _MAX_HEAD:
+            yield from self._end("the head of the answer is too large")
 
     def read_body(self, event: events.Event) -> layer.CommandGenerator[None]:
         """Read a body; the host cannot read trailers, which may be dropped (RFC 9110, section 6.5.1)."""
@@ -457,6 +502,14 @@ class FenceHttp1Client(Http1Client):
                 raise AssertionError("a body must be some request's answer") from None
             yield ReceiveHttp(ResponseEndOfMessage(self.stream_id))
             yield from self.mark_done(response=True)
+        if self.state == self.read_body and len(self.buf) > _MAX_HEAD:  # which is no part of the body itself
+            yield from self._end("malformed body")
+
+    def _end(self, problem: str) -> layer.CommandGenerator[None]:
+        yield commands.CloseConnection(self.conn)
+        self.state = self.done
+        if self.stream_id is not None:
+            yield ReceiveHttp(ResponseProtocolError(self.stream_id, problem, ErrorCode.GENERIC_SERVER_ERROR))
 
 
 def _is_interim(command: commands.Command) -> bool:
@@ -513,6 +566,17 @@ def _fork(context: Context) -> Context:
     forked = object.__new__(Context)
     vars(forked).update(vars(context), layers=context.layers.copy())
     return forked
+
+
+def as_http(chosen: layer.Layer | None) -> layer.Layer | None:
+    """Give the layer to take for one that the host has chosen.
+
+    It takes what goes to the ports of DNS for that, and would pass it on unread; here all is HTTP.
+    """
+    if not isinstance(chosen, DNSLayer):
+        return chosen
+    chosen.context.layers.remove(chosen)
+    return HttpLayer(chosen.context, HTTPMode.transparent)
 
 
 def install(outermost: layer.Layer | None, limits: Limits) -> None:

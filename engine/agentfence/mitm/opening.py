@@ -17,6 +17,7 @@ from agentfence.approval.choosing import has_terminal, http_approver
 from agentfence.core.errors import AgentFenceError, UsageError
 from agentfence.core.http.traffic import Sorter
 from agentfence.fence import open_fence
+from agentfence.mitm.host_options import is_reverse
 from agentfence.mitm.intercepting import InterceptApprover
 from agentfence.mitm.surface import Surface
 from agentfence.mitm.view.display import Display
@@ -47,14 +48,14 @@ def open_surface(settings: Settings, options: OptManager) -> Surface:
     except AgentFenceError:
         approver.close()
         raise
-    is_reverse, listen_host = _is_reverse(options.mode), options.listen_host
+    is_at_one_server, listen_host = is_reverse(options.mode), options.listen_host
 
     def make_sorter(policy: Policy, before: Sorter | None) -> Sorter:
         return Sorter(
             policy.servers,
             tunnel=policy.tunnel,
             unlisted=policy.unlisted,
-            reverse=is_reverse,
+            reverse=is_at_one_server,
             allowed_hosts=(*settings.allowed_hosts, *filter(None, [listen_host])),
             allowed_origins=settings.allowed_origins,
             before=before,
@@ -84,19 +85,6 @@ def view_addons(surface: Surface) -> Sequence[object]:
     contentviews.add(McpContentview(lambda: surface.fence.redactor))
     keep_flows = surface.fence.settings.keep_flows
     return (KeptFlows(view, keep_flows, surface.display.notes.is_ours), LiveView(surface))
-
-
-def _is_reverse(modes: Sequence[str]) -> bool:
-    """Whether one server stands behind the listener, and not whatever a request names.
-
-    Raises:
-        UsageError: Reverse mode is mixed with others: a request would not say whose it is.
-
-    """
-    reverse = [mode.startswith("reverse") for mode in modes]
-    if any(reverse) and len(reverse) > 1:
-        raise UsageError("reverse mode goes with no other mode: start one proxy for each server")
-    return any(reverse)
 
 
 def _approver(settings: Settings) -> Approver:

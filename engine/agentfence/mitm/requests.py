@@ -50,7 +50,7 @@ def request_of(flow: http.HTTPFlow) -> HttpRequest:
         headers=headers,
         has_body=announce_body(headers) if body is None else bool(body),
         trailers=() if data.trailers is None else headers_of(data.trailers),
-        authority=request.authority if data.authority and is_reverse(flow) else "",
+        authority=request.authority if data.authority else "",  # decoding it is dear
     )
 
 

@@ -64,14 +64,14 @@ class MetadataTap:
     def __init__(self, learn: Callable[[bytes], None]) -> None:
         """Take what is told the whole body, unless it is too large."""
         self._learn = learn
-        self._body = b""
+        self._body = bytearray()
 
     def __call__(self, received: bytes) -> bytes:
         """Give `received` back; the host says with an empty piece that the body has ended."""
         if len(self._body) <= _MAX_METADATA:
             self._body += received
             if not received:
-                self._learn(self._body)
+                self._learn(bytes(self._body))
         return received
 
 

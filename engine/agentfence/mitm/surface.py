@@ -40,6 +40,7 @@ from agentfence.mitm.requests import (
     snapshot_of,
     with_fields,
 )
+from agentfence.mitm.transports import close_server
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -62,6 +63,11 @@ if TYPE_CHECKING:
     type MakeSorter = Callable[[Policy, Sorter | None], Sorter]
 
 
+_BY_HEAD = ("blocklist", "maplocal", "mapremote")
+"""The addons of the options `block_list`, `map_local` and `map_remote`."""
+_MOST_ON_SOCKET = 200
+_MUCH_ON_SOCKET = 1_048_576
+"""Messages of a WebSocket, and their bytes, that are kept to be looked at."""
 _OTHER_PROTOCOLS = frozenset({b"upgrade", b"http2-settings"})
 
 
@@ -95,15 +101,32 @@ class Surface(AnswerSide):
         except Exception as error:  # noqa: BLE001 - what cannot be sorted keeps the refusal that it has
             self.fence.report_failure(error)
 
+    def disarm(self, flow: http.HTTPFlow) -> None:
+        """Take a refusal away for as long as other addons look at the request; `rearm` is sure to follow."""
+        exchange = self.exchanges.find(flow)
+        if exchange is not None and flow.response is exchange.armed and exchange.stage is Stage.HEADERS:
+            flow.response = None
+
+    def rearm(self, flow: http.HTTPFlow) -> None:
+        """Put the refusal of a request back that was not judged yet, and that nobody has answered."""
+        exchange = self.exchanges.find(flow)
+        if exchange is not None and flow.response is None and exchange.stage is Stage.HEADERS:
+            flow.response = exchange.armed
+
     def free(self, flow: http.HTTPFlow) -> None:
         """Have a body streamed that is no business of the fence, and that no other addon has answered.
 
         A request is sorted anew here, as other addons had their say about its head; one without a body is
         sent later, after more of that, and sorted again then.
         """
+        self.rearm(flow)
         exchange = self.exchanges.find(flow)
         if exchange is None or exchange.armed is not None or flow.response is not None:
             return
+        if exchange.head.request.announces_body:
+            _ask_by_head(flow)
+            if flow.response is not None or is_killed(flow):
+                return
         self._sort_whole(flow, exchange)
         if isinstance(exchange.sorted, Free):
             flow.request.stream = True
@@ -198,6 +221,7 @@ class Surface(AnswerSide):
 
     async def judge(self, flow: http.HTTPFlow) -> None:
         """Set the flow's response: none lets the request go on, anything else is the answer."""
+        self.rearm(flow)
         exchange = self.exchanges.find(flow)
         if exchange is None:  # it was never sorted, so there is nothing to judge it by
             flow.response = flow.response or json_response(503, NOT_JUDGED)
@@ -207,6 +231,8 @@ class Surface(AnswerSide):
             return
         if exchange.stage is Stage.PASSED:
             return  # it was streamed
+        if is_killed(flow):
+            return  # another addon ends it, as the host's `block_list` can
         try:
             flow.response = await self._verdict(flow, exchange)
         except Exception as error:  # noqa: BLE001 - the surface's one guard: when in doubt, deny
@@ -316,6 +342,13 @@ class Surface(AnswerSide):
     def growth(self, flow: http.HTTPFlow, beginning: bytes | None) -> Growth:
         """Say what becomes of a body over `max_body`; `beginning` is None before any of it came."""
         exchange = self._open(flow)
+        if beginning is not None:
+            self.disarm(flow)
+            if flow.response is None:
+                _ask_by_head(flow)
+            self.rearm(flow)
+        if is_killed(flow) or (flow.response is not None and flow.response is not exchange.armed):
+            return Growth.REFUSE  # another addon has answered, and nobody reads the rest
         self._sort_whole(flow, exchange)
         where = exchange.sorted
         if isinstance(where, Free) and exchange.armed is None:
@@ -327,7 +360,7 @@ class Surface(AnswerSide):
         is_message = isinstance(where, Watched) and prefix_shows_message(
             beginning, headers_of(flow.request.headers)
         )
-        if is_message or flow.response is not exchange.armed:
+        if is_message:
             return Growth.REFUSE
         flow.response = exchange.armed = None
         return Growth.STREAM
@@ -335,6 +368,10 @@ class Surface(AnswerSide):
     def oversize_answer(self, flow: http.HTTPFlow) -> http.Response:
         """Give the answer to a body that is refused unread."""
         exchange = self._open(flow)
+        if flow.response is not None and flow.response is not exchange.armed:
+            exchange.stage = Stage.PASSED  # another addon's own answer
+            flow.response.headers["connection"] = "close"
+            return flow.response
         if isinstance(exchange.sorted, Refused):
             return self._answer_unread(exchange.sorted, exchange)
         gate, circumstances = self.fence.gate, self.fence.circumstances()
@@ -378,15 +415,30 @@ class Surface(AnswerSide):
     def read_socket(self, flow: http.HTTPFlow) -> None:
         """Drop an MCP message on a WebSocket, and end the socket."""
         messages = [] if flow.websocket is None else flow.websocket.messages
-        if messages and shows_jsonrpc(messages[-1].content, (), mcp_only=True):
+        if not messages:
+            return
+        if len(messages) > _MOST_ON_SOCKET or sum(len(kept.content) for kept in messages) > _MUCH_ON_SOCKET:
+            del messages[:-1]  # the host keeps all of them
+        if is_killed(flow):
+            messages[-1].drop()
+        elif shows_jsonrpc(messages[-1].content, (), mcp_only=True):
             messages[-1].drop()
             self.fence.report("an MCP message on a WebSocket was dropped, and the socket closed")
-            flow.kill()
+            flow.kill()  # for whoever looks at it
+            close_server(flow)
 
     def close(self) -> None:
         """End the run."""
         self.approver.close()
         self.fence.close()
+
+
+def _ask_by_head(flow: http.HTTPFlow) -> None:
+    """Have the host's own options decide that need no body: it asks them only behind one that is streamed."""
+    for name in _BY_HEAD:
+        addon = ctx.master.addons.get(name)
+        if addon is not None:
+            addon.request(flow)
 
 
 def _place(flow: http.HTTPFlow) -> Place:

@@ -24,6 +24,7 @@ from agentfence.core.http.answer_rules import (
     passes_unawaited,
     passes_unread,
     type_as_judged,
+    without_line_ends,
 )
 
 TABLE = yaml.safe_load((Path(__file__).parents[2] / "cases" / "http" / "answers.yaml").read_text("utf-8"))
@@ -50,6 +51,11 @@ def test_an_answer_that_cannot_be_judged_does_not_pass(case):
     )
 
     assert (problem is None) is case["passes"]
+
+
+@named("values")
+def test_no_client_finds_a_header_in_another_ones_value(case):
+    assert without_line_ends(case["value"]) == case["becomes"]
 
 
 @named("types")

@@ -4,12 +4,13 @@
   loosely, and an answer that clients would take differently is refused.
 - An error answer (status 400 and above) passes unchanged with its headers, unless it holds a
   `result`: challenges, session ends and version fallbacks live there.
-- A judged answer goes on without the headers of `PAST_THE_FENCE`. Redirects stay, as the next request
-  is sorted like any other; for reverse mode see `redirects.py`.
+- A judged answer goes on without the headers of `PAST_THE_FENCE`, and without line ends in the values of
+  others. Redirects stay, as the next request is sorted like any other; for reverse mode see `redirects.py`.
 """
 
 from __future__ import annotations
 
+import re
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
@@ -31,6 +32,8 @@ _WITHOUT_BODY = frozenset({204, 304})
 _ACCEPTED = 202
 _FIRST_ERROR = 400
 _MAX_CODINGS = 3
+_PLAIN_TRANSFERS = frozenset({"chunked", "identity"})
+_CONTROLS = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]+ *")
 _MAX_UNREAD = 8_388_608
 """Bytes of what need not be a message: to look through more of it would hold up everything else."""
 
@@ -75,14 +78,28 @@ def check_answer_head(status: int, headers: Headers, *, is_websocket: bool = Fal
         # mitmproxy takes it for the answer, and the client would wait for another for ever.
         return "it is an interim answer, and the final one cannot be read behind it"
     kind = classify_answer(status, headers)
-    if kind in {AnswerKind.EMPTY, AnswerKind.OTHER} or status >= _FIRST_ERROR:
+    if kind in {AnswerKind.EMPTY, AnswerKind.OTHER}:
         return None
-    declared = declared_type(headers)
-    if len(values(headers, "content-type")) > 1 or ("event-stream" in declared and "json" in declared):
-        return "it declares two content types, and clients go by different ones"
+    if not _PLAIN_TRANSFERS.issuperset(list_members(headers, "transfer-encoding")):
+        return "it is in a transfer coding"
     if kind is AnswerKind.EVENT_STREAM and _codings(headers):
         return "it is an event stream in a content coding"
+    declared = declared_type(headers)
+    has_two_types = len(values(headers, "content-type")) > 1 or (
+        "event-stream" in declared and "json" in declared
+    )
+    if has_two_types and status < _FIRST_ERROR:
+        return "it declares two content types, and clients go by different ones"
     return None
+
+
+def without_line_ends(text: str) -> str:
+    """Give a header's value, or a reason phrase, in which no client finds a further header.
+
+    RFC 9110, section 5.5, and RFC 9112, section 5.2: CR ends a line for some clients, as for Python's
+    `http.client`, and others join a line that goes on.
+    """
+    return _CONTROLS.sub(" ", text)
 
 
 def type_as_judged(headers: Headers) -> str | None:

@@ -5,7 +5,8 @@
 - free: everything else an agent's proxy carries; nothing of it is touched.
 
 Invariants
-- A request is a server's only if its target, its SNI and its `Host` name one host.
+- A request is a server's only if its target, its SNI, its `Host` and an authority that goes out with its
+  path name one host.
 - An alias of an endpoint is that endpoint: a rule that holds goes by any reading of the path, a
   rule that frees by all of them.
 """
@@ -14,7 +15,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from agentfence.core.http.endpoints import compile_endpoints, find_endpoint, nearest_endpoint
+from agentfence.core.http.endpoints import (
+    DEFAULT_PORTS,
+    compile_endpoints,
+    find_endpoint,
+    nearest_endpoint,
+)
 from agentfence.core.http.hosts import canonical_host, canonical_origin, parse_authority
 from agentfence.core.http.media_types import declared_type
 from agentfence.core.http.message import (
@@ -124,7 +130,7 @@ class Sorter:
         if not endpoints:
             return self._sort_unlisted(request)
         if host is None or names != {host} or not _has_port(request):
-            return _refuse_host("the target, the SNI and the Host header must name the same server")
+            return _refuse_host("the target, the SNI, the Host header and the URL must name the same server")
         refusal = check_values(request)
         return Refused(refusal) if refusal is not None else self._sort_listed(request, host, endpoints)
 
@@ -252,14 +258,23 @@ def _names(request: HttpRequest, sni: str | None) -> tuple[str | None, set[str |
     """
     host = canonical_host(request.host)
     authorities = [parse_authority(value.strip(" \t")) for value in values(request.headers, "host")]
+    if request.authority:  # RFC 9112, section 3.2.2: a server goes by it, whatever `Host` says
+        authorities.append(parse_authority(request.authority))
     named = {authority[0] if authority else None for authority in authorities or [None]}
     return host, {host, canonical_host(sni) if sni else host, *named}
 
 
 def _has_port(request: HttpRequest) -> bool:
-    """Whether `Host` is there once, with the target's port or none."""
+    """Whether `Host` is there once, with the target's port or none, and no URL says another."""
     authorities = [parse_authority(value.strip(" \t")) for value in values(request.headers, "host")]
-    return len(authorities) == 1 and authorities[0] is not None and authorities[0][1] in {None, request.port}
+    is_one = (
+        len(authorities) == 1 and authorities[0] is not None and authorities[0][1] in {None, request.port}
+    )
+    if not request.authority:
+        return is_one
+    authority = parse_authority(request.authority)
+    port = None if authority is None else authority[1] or DEFAULT_PORTS.get(request.scheme)
+    return is_one and port == request.port
 
 
 def _may_be_message(request: HttpRequest) -> bool:
