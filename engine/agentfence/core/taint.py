@@ -16,7 +16,7 @@ from agentfence.core.constraints.effort import Effort
 from agentfence.core.constraints.fields import EVERYTHING, parse_selector
 from agentfence.core.constraints.globs import compile_glob
 from agentfence.core.decision import quoted
-from agentfence.core.result_texts import texts_of_value
+from agentfence.core.result_texts import texts_of_answer
 from agentfence.core.taint_memory import pieces_of, shingles_of
 from agentfence.core.taint_text import essence, readings
 
@@ -80,7 +80,7 @@ class TaintRules:
         """Keep the texts of a result; whether something older was forgotten for it."""
         if memory.is_empty:
             memory.own(self._common)
-        values, keys = texts_of_value(value)
+        values, keys = texts_of_answer(value)
         together = "\n".join(values)
         pieces = self._pieces(together[-_MOST_CHARACTERS:], values, keys)
         if len(together) + _OF_A_TEXT * (len(values) + len(keys)) > _MOST_AT_ONCE:
