@@ -175,12 +175,13 @@ def _response(gate: Gate, response: Response, arrival: Arrival) -> Effects:
         return _refuse(gate, (call,), conversation, arrival.circumstances.time, problem)
     notes = observe_answer(gate, conversation, call, response, arrival.circumstances.time)
     nested = nested_requests(response)
+    shown = _shown_list(gate, response, arrival) if is_list else None
     if nested:
         members = _judge_nested(gate, nested, call.call_id, arrival)
-        return (*notes, *_settle(gate, members, arrival, HeldAnswer(call, response)))
+        passing = arrival if shown is None else replace(arrival, body=shown)
+        return (*notes, *_settle(gate, members, passing, HeldAnswer(call, response)))
     conversation.end(call)
     learn_answer(conversation, call, response, from_server=False)
-    shown = _shown_list(gate, response, arrival) if is_list else None
     passed = _pass(arrival) if shown is None else (Forward(shown),)
     return (*notes, _answered(gate, call, response, arrival), *passed)
 
