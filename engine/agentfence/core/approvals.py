@@ -48,7 +48,7 @@ def remember(member: Judged, approval: Approval, pending: Pending, time: float) 
 
     Gives the approval as it counts: its `remember` says whether it is kept.
     """
-    session, server = pending.conversation.session, pending.conversation.server
+    session, peer = pending.conversation.session, pending.conversation.peer
     is_kept = (
         approval.is_approved
         and approval.remember
@@ -57,7 +57,7 @@ def remember(member: Judged, approval: Approval, pending: Pending, time: float) 
     )
     if is_kept:
         given = Given(approval.approver, time, member.call_id)
-        session.approve(_key(member, server), Approval("approved", "session", approval.by, given=given))
+        session.approve(_key(member, peer), Approval("approved", "session", approval.by, given=given))
     return replace(approval, remember=is_kept)
 
 
@@ -70,13 +70,13 @@ def with_known_outcomes(pending: Pending) -> Pending:
 
 
 def _with_known_outcome(member: Judged, pending: Pending) -> Judged:
-    session, server = pending.conversation.session, pending.conversation.server
+    session, peer = pending.conversation.session, pending.conversation.peer
     is_decided = member.approval is not None and not member.approval.is_approved
     if _is_withdrawn(member, pending) and not is_decided:
         return replace(member, approval=Approval("cancelled", "client"))
     if not member.is_open or member.decision.remember is None:
         return member
-    return replace(member, approval=session.approval_for(_key(member, server)))
+    return replace(member, approval=session.approval_for(_key(member, peer)))
 
 
 def _is_withdrawn(member: Judged, pending: Pending) -> bool:
@@ -84,7 +84,7 @@ def _is_withdrawn(member: Judged, pending: Pending) -> bool:
     return call is not None and call.stage is Stage.WITHDRAWN
 
 
-def _key(member: Judged, server: str | None) -> str:
+def _key(member: Judged, peer: str) -> str:
     """Give a digest of what a remembered approval holds for: this tool, or exactly this call.
 
     The reason is part of it: who let a tool run did not say that it may leave its allow list, too.
@@ -93,7 +93,7 @@ def _key(member: Judged, server: str | None) -> str:
     if not isinstance(message, Request | Notification):
         raise TypeError("only a call can be approved")
     params = message.params or {}
-    covered: list[object] = [server, decision.rule, decision.reason_code, message.method, params.get("name")]
+    covered: list[object] = [peer, decision.rule, decision.reason_code, message.method, params.get("name")]
     if decision.remember == "call":
         meta = params.get("_meta", {})
         lasting = (

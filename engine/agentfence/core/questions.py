@@ -28,7 +28,7 @@ def question_about(member: Judged, conversation: Conversation, events: Events) -
     return Question(
         call_id=member.call_id,
         client=session.client,
-        server=conversation.server,
+        server=conversation.server or events.text(conversation.origin) or None,
         method=events.name(message.method),
         tool=None if tool is None else events.name(tool),
         arguments=events.arguments(message),
