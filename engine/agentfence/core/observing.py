@@ -7,14 +7,20 @@ people cannot see, and one name on two servers.
 from __future__ import annotations
 
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from agentfence.core import tool_lists
 from agentfence.core.decision import quoted
 from agentfence.core.effects import Record
 from agentfence.core.events import tool_of
 from agentfence.core.jsonrpc import Notification, Request
-from agentfence.core.known_tools import KnownTool, digest_of, listed_tools, read_tool
+from agentfence.core.known_tools import (
+    KnownTool,
+    digest_of,
+    listed_tools,
+    read_tool,
+    schema_of,
+)
 from agentfence.core.pins import PIN_TEXTS, PinState
 from agentfence.core.policy.model import Pins
 from agentfence.core.tool_schemas import OwnSchema
@@ -31,7 +37,7 @@ if TYPE_CHECKING:
     from agentfence.core.pending import Judged
     from agentfence.core.session import Conversation
 
-_LONGEST_SOURCE = 256
+LONGEST_SOURCE: Final = 256
 _WITHOUT_FOREIGN_TEXT = frozenset(
     {
         *("initialize", "ping", "server/discover", "logging/setLevel", "subscriptions/listen"),
@@ -54,7 +60,7 @@ def source_of(request: Request, conversation: Conversation) -> str:
     tool = tool_of(request)
     if tool is None and request.method.startswith("tasks/"):
         tool = _tool_of_task((request.params or {}).get("taskId"), conversation)
-    return (tool or request.method)[:_LONGEST_SOURCE]
+    return (tool or request.method)[:LONGEST_SOURCE]
 
 
 def observe_answer(
@@ -77,7 +83,7 @@ def observe_message(
         return ()
     # The tasks extension of MCP 2026-07-28 has results in notifications.
     task_id = message.params.get("taskId") if message.method == _TASK_STATE else None
-    source = _tool_of_task(task_id, conversation) or message.method[:_LONGEST_SOURCE]
+    source = _tool_of_task(task_id, conversation) or message.method[:LONGEST_SOURCE]
     return _remember(gate, conversation, source, dict(message.params), gate.next_call_id(), time)
 
 
@@ -92,7 +98,7 @@ def observe_error(
 def _tool_of_task(task_id: Json, conversation: Conversation) -> str | None:
     if not isinstance(task_id, str):
         return None
-    task = conversation.tasks(from_server=False).find(conversation.server, task_id)
+    task = conversation.tasks(from_server=False).find(conversation.peer, task_id)
     return None if task is None else task.source
 
 
@@ -115,17 +121,18 @@ def _observe_tools(
     gate: Gate, conversation: Conversation, call_id: str, result: Json, time: float
 ) -> Iterator[Record]:
     """Keep what a list says of each tool, and tell what is odd about it."""
-    known_before, seen = conversation.session.tools, set[str]()
+    known_before, seen = conversation.session.tools, dict[str, str]()
     texts, noted = ToolTexts(), 0
     for name, descriptor in listed_tools(result):
         before = known_before.find(conversation.peer, name)
-        tool, notes = read_tool(descriptor), list[tuple[str, str]]()
-        if name in seen and before is not None and before.digest != tool.digest:
+        schema, notes = schema_of(descriptor), list[tuple[str, str]]()
+        tool = read_tool(descriptor, schema)
+        if (twin := seen.get(name, tool.digest)) != tool.digest:
             # Only one of two can be called, and nobody knows which: it is neither of them.
-            tool = KnownTool(digest_of([before.digest, tool.digest]), None, 0)
+            tool = KnownTool(digest_of([twin, tool.digest]))
         elif gate.engine.policy.validate_arguments:
-            tool = _with_schema(tool, before, notes)
-        seen.add(name)
+            tool = _with_schema(tool, schema, before, notes)
+        seen[name] = tool.digest
         known_before.learn(conversation.peer, name, tool)
         notes += _oddities(gate, conversation, name, tool, before)
         notes += texts.oddities(descriptor)
@@ -135,13 +142,15 @@ def _observe_tools(
             yield record
 
 
-def _with_schema(tool: KnownTool, before: KnownTool | None, notes: list[tuple[str, str]]) -> KnownTool:
+def _with_schema(
+    tool: KnownTool, schema: str, before: KnownTool | None, notes: list[tuple[str, str]]
+) -> KnownTool:
     if before is not None and before.digest == tool.digest:
         return before
-    if tool.schema is None or tool.size > _LARGEST_SCHEMA:
+    if not 0 < len(schema) <= _LARGEST_SCHEMA:
         notes.append(_UNUSABLE)
         return tool
-    return replace(tool, arguments=OwnSchema(tool.schema))
+    return replace(tool, arguments=OwnSchema(schema))
 
 
 def observe_call(gate: Gate, conversation: Conversation, member: Judged, time: float) -> Iterator[Record]:

@@ -18,7 +18,7 @@ from agentfence.core.effects import Approval, Ask, Drop, Forward, Record
 from agentfence.core.jsonrpc import Request, Response, harmless_line
 from agentfence.core.judging_again import judge_again
 from agentfence.core.learning import learn_answer, learn_posted_answer
-from agentfence.core.observing import source_of
+from agentfence.core.observing import LONGEST_SOURCE, source_of
 from agentfence.core.policy.model import Mode, Verdict
 from agentfence.core.questions import question_about
 from agentfence.core.refusing import refuse
@@ -182,7 +182,7 @@ def _call_of(member: Judged, request: Request, pending: Pending, stage: Stage, t
     return CallInFlight(
         request.id,
         member.call_id,
-        request.method,
+        request.method[:LONGEST_SOURCE],  # a peer may choose any, and many wait
         pending.revision,
         member.decision.rule,
         member.verdict,
