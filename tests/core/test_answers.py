@@ -390,6 +390,17 @@ def test_answer_that_javascript_takes_for_one_to_a_waiting_call_does_not_pass(id
     ]
 
 
+def test_exchange_brings_no_answer_to_what_a_person_is_asked_about_in_another() -> None:
+    talk = Talk(ALLOW, transport=Transport.HTTP)
+    talk.conversation.asks_about = lambda id_: id_ in {5, "5"}
+    assert forwarded(talk.server(error(6))) == [error(6)]
+    assert not forwarded(talk.server(error("0x5")))
+    talk.conversation.carries_other_answers = talk.conversation.resumes = True
+
+    assert forwarded(talk.server(result(6))) == [result(6)]
+    assert [forwarded(talk.server(result(id_))) for id_ in (5, "5", "0x5")] == [[], [], []]
+
+
 @pytest.mark.parametrize("method", ["tasks/get", "tasks/result"])
 def test_task_of_one_server_is_unknown_to_another_without_a_name(method: str) -> None:
     talk = Talk(ALLOW, transport=Transport.HTTP)

@@ -9,6 +9,7 @@ import pytest
 from talking import ASK, Talk, call
 
 from agentfence.core.effects import Ask
+from agentfence.core.values import replace
 from agentfence.mitm.asked_calls import AskedCalls, Place
 
 PLACE: Place = ("user:a", "mcp.example.com", 443, "session")
@@ -74,3 +75,28 @@ def test_nothing_waits_any_more_when_asking_failed() -> None:
         raise KeyError
 
     assert calls.cancelled_by(cancelling(1), PLACE) == ()
+
+
+def test_question_about_one_of_two_requests_of_one_id_ends_alone() -> None:
+    """Clients that share an address, and have no sessions, count alike."""
+    calls, first, second = AskedCalls(), asked(), asked()
+    first, second = (
+        replace(ask, question=replace(ask.question, call_id=name))
+        for ask, name in ((first, "a"), (second, "b"))
+    )
+    with calls.waiting(first, PLACE):
+        with calls.waiting(second, PLACE):
+            assert calls.cancelled_by(cancelling(1), PLACE) == ("b",)
+
+        assert calls.is_about(PLACE, "1")
+        assert calls.cancelled_by(cancelling(1), PLACE) == ("a",)
+
+    assert not calls.is_about(PLACE, 1)
+
+
+def test_call_is_asked_about_in_its_own_place() -> None:
+    calls = AskedCalls()
+    with calls.waiting(asked("x"), PLACE):
+        assert calls.is_about(PLACE, "x")
+        assert not calls.is_about(PLACE, "y")
+        assert not calls.is_about(("user:b", *PLACE[1:]), "x")

@@ -212,6 +212,8 @@ def _call_before(gate: Gate, response: Response, conversation: Conversation) -> 
     answered = conversation.find_answered(response.id)
     if answered is not None:
         return answered
+    if conversation.is_asked_about(response.id):
+        return None
     call_id, revision = gate.next_call_id(), conversation.revision
     return CallInFlight(response.id, call_id, "", revision, "protocol", Verdict.ALLOW, Stage.SENT)
 
@@ -222,7 +224,9 @@ def _is_foreign_error(response: Response, conversation: Conversation) -> bool:
         return False
     if response.id is None:
         return True
-    return not (conversation.carries_other_answers or conversation.may_be_meant_by(response.id))
+    if conversation.carries_other_answers or conversation.may_be_meant_by(response.id):
+        return False
+    return not conversation.is_asked_about(response.id)
 
 
 def _foreign_error(gate: Gate, response: Response, arrival: Arrival) -> Effects:

@@ -1,6 +1,7 @@
-"""Requests over HTTP that wait for a person, found again when another POST cancels them.
+"""Requests over HTTP that wait for a person, found again from other exchanges of their agent.
 
-Without an MCP session each POST is on its own, so the gate cannot see that the two belong together.
+Another POST may cancel them, and no stream may answer them. Without an MCP session each exchange is on
+its own, so the gate cannot see that the two belong together.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from agentfence.core.effects import Ask
+    from agentfence.core.jsonrpc import Id
 
 type Place = tuple[str, str, int]
 """The agent, and the server's host and port."""
@@ -27,18 +29,25 @@ class AskedCalls:
 
     def __init__(self) -> None:
         """Begin with none."""
-        self._call_ids: dict[tuple[Place, str], str] = {}
+        self._call_ids: dict[tuple[Place, str], list[str]] = {}
 
     @contextmanager
     def waiting(self, ask: Ask, place: Place) -> Iterator[None]:
         """Know the requests that `ask` holds, while it waits."""
         keys = [(place, str(member.id)) for member in ask.pending.members if member.id is not None]
-        self._call_ids.update(dict.fromkeys(keys, ask.question.call_id))
+        for key in keys:
+            self._call_ids.setdefault(key, []).append(ask.question.call_id)
         try:
             yield
         finally:
             for key in keys:
-                self._call_ids.pop(key, None)
+                self._call_ids[key].remove(ask.question.call_id)
+                if not self._call_ids[key]:
+                    del self._call_ids[key]
+
+    def is_about(self, place: Place, id_: Id) -> bool:
+        """Whether a question is about the request under this id."""
+        return (place, str(id_)) in self._call_ids
 
     def cancelled_by(self, body: bytes, place: Place) -> tuple[str, ...]:
         """Give the calls whose questions `body` takes back."""
@@ -46,5 +55,5 @@ class AskedCalls:
             return ()
         envelope = read_envelope(body, max_body=len(body), max_batch=1)
         id_ = cancelled_id(envelope.message) if isinstance(envelope, Single) else None
-        found = None if id_ is None else self._call_ids.get((place, str(id_)))
-        return () if found is None else (found,)
+        found = [] if id_ is None else self._call_ids.get((place, str(id_)), [])
+        return tuple(found[-1:])
