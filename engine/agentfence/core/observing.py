@@ -68,7 +68,10 @@ def observe_answer(
 ) -> tuple[Record, ...]:
     """Keep what an answer brings, and give what the log must know of it."""
     if tool_lists.is_list(call.method, response):
-        return tuple(_observe_tools(gate, conversation, call.call_id, response.result, time))
+        notes = tuple(_observe_tools(gate, conversation, call.call_id, response.result, time))
+        if call.method or tool_lists.is_nothing_else(response.result):
+            return notes
+        return (*notes, *_remember(gate, conversation, "", response.result, call.call_id, time))
     if call.method in _WITHOUT_FOREIGN_TEXT and not response.is_error:
         return ()
     value: Json = dict(response.error or {}) if response.is_error else response.result
@@ -91,7 +94,7 @@ def observe_error(
     gate: Gate, conversation: Conversation, error: Json, time: float, call: CallInFlight | None = None
 ) -> tuple[Record, ...]:
     """Keep the text of an error that is passed on without having been judged."""
-    source, call_id = ("error", gate.next_call_id()) if call is None else (call.source, call.call_id)
+    source, call_id = ("", gate.next_call_id()) if call is None else (call.source, call.call_id)
     return _remember(gate, conversation, source, error, call_id, time)
 
 
@@ -105,10 +108,11 @@ def _tool_of_task(task_id: Json, conversation: Conversation) -> str | None:
 def _remember(
     gate: Gate, conversation: Conversation, source: str, value: Json, call_id: str, time: float
 ) -> tuple[Record, ...]:
+    """Keep texts for taint; without a `source` nobody knows what brought them, so that any may have."""
     rules, session, server = gate.engine.taint, conversation.session, conversation.server
-    source = source or "unknown"
-    if rules is None or not rules.is_source(server, source):
+    if rules is None or (source and not rules.is_source(server, source)):
         return ()
+    source = source or "unknown"
     shown = source if server is None else f"{server}/{source}"
     has_forgotten = rules.remember(session.taint, shown, value)
     if not has_forgotten or not session.noted.is_new("taint_forgotten"):
