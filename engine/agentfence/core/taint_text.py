@@ -22,14 +22,14 @@ _DEEPEST = 3
 _SHORTEST_ENCODED = 16
 _SEPARATORS = re.compile(r"[\W_\u115f\u1160]+")
 """With letters that show nothing."""
-_OTHER_FORMS = "\u2100-\u214f\u249c-\u24e9\u3200-\u33ff\U0001f100-\U0001f2ff"
-"""Signs that are letters in a circle, a square or brackets."""
-_PLAIN_SEPARATORS = re.compile(rf"(?:[^\w{_OTHER_FORMS}]|[_\u115f\u1160\u3164\uffa0])+")
-_SQUARED = re.compile("[\U0001f150-\U0001f1ff]")
-_LETTER_OF_SQUARED = {
-    first + place: chr(ord("a") + place) for first in (0x1F150, 0x1F170, 0x1F1E6) for place in range(26)
-}
-"""Of signs for which Unicode names no letter: white on black, and those of flags."""
+_OTHER_FORM = re.compile("[\u2100-\u214f\u249c-\u24e9\u3200-\u33ff\U0001f100-\U0001f2ff]")
+"""Signs that are letters in a circle, a square or brackets; between letters they are signs like others."""
+_SPELLED = {
+    code: normalize("NFKD", chr(code))
+    for first, last in ((0x2100, 0x214F), (0x249C, 0x24E9), (0x3200, 0x33FF), (0x1F100, 0x1F2FF))
+    for code in range(first, last + 1)
+} | {first + place: chr(ord("a") + place) for first in (0x1F150, 0x1F170, 0x1F1E6) for place in range(26)}
+"""Also of those for which Unicode names no letter: white on black, and those of flags."""
 _TIMES = re.compile(
     r"(?:19|20)\d\d-[01]\d-[0-3]\d"
     r"(?:[T ][0-2]\d:[0-5]\d(?::[0-5]\d(?:\.\d{1,9})?)?(?:Z|[+-][0-2]\d:?[0-5]\d)?)?",
@@ -61,9 +61,7 @@ def essence(text: str) -> str:
     if text.isascii():
         return text.encode().translate(_LOWER, _NO_LETTERS).decode()
     # Marks go first, as normalising sorts runs of them at a cost that grows with the square.
-    kept = _PLAIN_SEPARATORS.sub("", text)
-    if _SQUARED.search(kept):
-        kept = kept.translate(_LETTER_OF_SQUARED)
+    kept = _SEPARATORS.sub("", text)
     return _SEPARATORS.sub("", normalize("NFKD", normalize("NFKD", kept).casefold()))
 
 
@@ -85,6 +83,8 @@ def _decoded(text: str) -> Iterator[str]:
         yield from _unescaped(text)
     if not text.isascii():
         yield from _hidden_in(text)
+        if _OTHER_FORM.search(text):
+            yield text.translate(_SPELLED)
     if len(text) < _SHORTEST_ENCODED:
         return
     runs = _BASE64.findall(text)
