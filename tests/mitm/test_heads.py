@@ -77,6 +77,7 @@ def sorters() -> list[Sorter]:
 @given(FIELDS, LENGTHS, BODIES, BODIES, st.sampled_from(["POST", "GET", "PUT"]))
 @example(((b"content-length", b"7"),), b"0", None, None, "POST")
 @example(((b"content-length", b"0"),), b"9", None, b"{}", "GET")
+@example(((b"transfer-encoding", b"chunked"), (b"content-length", b"0")), b"0", None, b"", "POST")
 def test_a_request_is_treated_as_if_it_were_the_first(fields, length, body, before, method):
     for sorter in sorters():
         heads = RequestHeads()

@@ -153,6 +153,8 @@ def _key_of_request(flow: http.HTTPFlow) -> _Key | None:
     fields, has_content = usual
     if data.content is not None:  # the body came, and tells by itself
         has_content = bool(data.content)
+    elif has_content is False and any(name.lower() == b"transfer-encoding" for name, _ in fields):
+        return None  # what may still come, the length does not tell
     line = (data.method, data.scheme, data.host, data.port, data.authority, data.path, data.http_version)
     return (*line, flow.client_conn.sni, fields, has_content)
 
