@@ -78,12 +78,36 @@ class TestFinding:
         with pytest.raises(PolicyError):
             load_policy(found, {})
 
+    def test_folder_that_cannot_be_looked_into_is_not_passed_over(self, tmp_path):
+        folder = tmp_path / ".config" / "agentfence"
+        folder.parent.mkdir()
+        folder.symlink_to("agentfence")
+        found = find_policy(None, {"HOME": str(tmp_path)})
+
+        with pytest.raises(PolicyError):
+            load_policy(found, {})
+
+    def test_file_in_the_place_of_the_folder_is_no_policy(self, tmp_path):
+        write(tmp_path / ".config" / "agentfence", "")
+
+        assert find_policy(None, {"HOME": str(tmp_path)}).reference == "agentfence:default"
+
     def test_empty_option_is_a_usage_error(self):
         with pytest.raises(UsageError):
             find_policy("", {})
 
 
 class TestReading:
+    def test_packaged_policy_in_a_folder_that_is_gone(self, tmp_path, monkeypatch):
+        folder = tmp_path / "gone"
+        folder.mkdir()
+        monkeypatch.chdir(folder)
+        folder.rmdir()
+
+        with pytest.raises(PolicyError) as caught:
+            load("agentfence:default")
+        assert "is gone" in render_text(caught.value.problems)
+
     def test_missing_file_is_a_policy_error(self, tmp_path):
         path = tmp_path / "no.yaml"
 

@@ -1,6 +1,9 @@
 """`python -m agentfence`: the same as the command `agentfence`."""
 
-from __future__ import annotations
+from agentfence.working_folder import leave_out_working_folder
+
+if __name__ == "__main__":
+    leave_out_working_folder()
 
 import sys
 

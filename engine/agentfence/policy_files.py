@@ -59,10 +59,24 @@ def find_policy(option: str | None, environment: Mapping[str, str]) -> FoundPoli
     if environment.get("AGENTFENCE_POLICY"):
         return FoundPolicy(environment["AGENTFENCE_POLICY"], "AGENTFENCE_POLICY")
     folder = _configuration_folder(environment)
-    # lexists: a policy that is there and cannot be read must stop the start, not be passed over.
-    if folder and os.path.lexists(own := os.path.join(folder, "agentfence", "policy.yaml")):
+    if folder and _may_be_there(own := os.path.join(folder, "agentfence", "policy.yaml")):
         return FoundPolicy(own, "your configuration folder")
     return FoundPolicy(_BUILT_IN, "built in")
+
+
+def _may_be_there(path: str) -> bool:
+    """Whether a policy is there, as far as can be seen.
+
+    One that cannot be read, or looked for, must stop the start and not be passed over: `os.path.exists`
+    takes a folder that nobody may look into for an empty one.
+    """
+    try:
+        os.lstat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except OSError:
+        return True
+    return True
 
 
 def _configuration_folder(environment: Mapping[str, str]) -> str | None:
@@ -150,11 +164,18 @@ def _root_file(reference: str) -> PolicyFile:
     try:
         if reference.startswith(PACKAGED):
             # Its relative roots mean the folder that the fence, and a server behind it, was started in.
-            return replace(_packaged(reference), folder=_posix(os.getcwd()))
+            return replace(_packaged(reference), folder=_posix(_working_folder()))
         return _read(os.path.expanduser(reference), reference)
     except ImportRefusedError as error:
         problem = Problem(Place(reference, 1, 1), "unreadable_file", f"cannot read the policy: {error}")
         raise PolicyError([problem]) from error
+
+
+def _working_folder() -> str:
+    try:
+        return os.getcwd()
+    except OSError as error:
+        raise ImportRefusedError("the working folder, where its paths begin, is gone") from error
 
 
 def _packaged(reference: str) -> PolicyFile:

@@ -45,6 +45,8 @@ _LARGE: Final = 131_072
 """Bytes of a line from which on its memory comes from the system by itself."""
 _FULL: Final = 1_048_576
 """Bytes waiting for one side from which on nothing is read that would add to them."""
+_LINES_AT_ONCE: Final = 256
+"""Of what was read at once; then signals, the other side and people have their turn."""
 _AT_ONCE: Final = 0.000_1
 """Seconds: what comes within them is worth looking for, as to sleep and to be woken takes as long."""
 _give_way: Final = getattr(os, "sched_yield", lambda: None)
@@ -59,6 +61,8 @@ _TERMINATE_GRACE: Final = 1.0
 """Seconds from SIGTERM to SIGKILL."""
 _LAST_WORDS_GRACE: Final = 2.0
 """Seconds for an agent to take what a server wrote before it ended."""
+_LAST_WORDS_WORK: Final = 2.0
+"""Seconds of work to judge that."""
 
 
 class Relay:
@@ -90,6 +94,8 @@ class Relay:
         self._from_server, self._to_server = stdout.fileno(), Outlet(stdin.fileno())
         self._agent_lines = LineSplitter(fence.settings.gate.max_body)
         self._server_lines = LineSplitter(fence.settings.gate.max_answer)
+        self._left: dict[bool, tuple[list[Line], int]] = {}
+        """Lines that were read and wait for their turn, with the place of the first, by `from_server`."""
         self._agent_ended = self._server_ended = False
         self._asked: dict[str, Pending] = {}
         self._approvals: deque[tuple[str, Approval]] = deque()
@@ -111,13 +117,6 @@ class Relay:
         """Carry lines until the child has ended; give its exit status as a shell would."""
         for descriptor in (self._to_agent.descriptor, self._to_server.descriptor):
             os.set_blocking(descriptor, False)
-        for pipe in (
-            self._from_agent,
-            self._to_agent.descriptor,
-            self._from_server,
-            self._to_server.descriptor,
-        ):
-            _widen(pipe)
         try:
             while self._child.poll() is None:
                 self._turn()
@@ -142,6 +141,8 @@ class Relay:
                 os.read(self._wake_read, 4096)
                 self._take_approvals()
                 self._take_signals()
+        if self._left:
+            self._take_left()
         for notification, is_for_server in self._progress.take_due(time.monotonic()):
             (self._to_server if is_for_server else self._to_agent).put(notification)
         self._flush()
@@ -172,7 +173,7 @@ class Relay:
 
     def _patience(self) -> float | None:
         """Give the milliseconds until something is due; None when nothing is."""
-        if self._taint.is_behind:
+        if self._taint.is_behind or any(self._may_read(from_server=side) for side in self._left):
             return 0
         ends = (self._deadline, self._progress.next_due, self._next_look)
         due = [end for end in ends if end is not None]
@@ -180,12 +181,10 @@ class Relay:
 
     def _choose_what_to_watch(self) -> None:
         """Watch what can be read without adding to a full queue, and written where bytes wait."""
-        agent_takes = self._to_agent.size < _FULL
         wanted = {self._wake_read: select.POLLIN}
-        if agent_takes and not self._server_ended:
+        if self._may_read(from_server=True) and True not in self._left:
             wanted[self._from_server] = select.POLLIN
-        is_ready = self._to_server.size < _FULL and not self._taint.is_behind
-        if agent_takes and not self._agent_ended and is_ready:
+        if self._may_read(from_server=False) and False not in self._left:
             wanted[self._from_agent] = select.POLLIN
         for outlet in (self._to_agent, self._to_server):
             if outlet.size:
@@ -197,6 +196,14 @@ class Relay:
         for descriptor, events in wanted.items():
             self._poll.register(descriptor, events)
         self._polled = wanted
+
+    def _may_read(self, *, from_server: bool) -> bool:
+        """Whether one more line of a side may be judged without adding to a full queue."""
+        if self._to_agent.size >= _FULL:
+            return False
+        if from_server:
+            return not self._server_ended
+        return not self._agent_ended and self._to_server.size < _FULL and not self._taint.is_behind
 
     def _catch_up(self) -> None:
         """Remember some more of what came back; what the agent sends waits meanwhile, and nothing else."""
@@ -210,6 +217,8 @@ class Relay:
         self._to_server.flush()
         if not self._to_agent.is_open:  # what nobody hears of is not done
             self._end_within(_EOF_GRACE)
+        if not self._to_server.is_open and self._close_server_input():
+            self._end_calls("the server closed its input")
         if self._deadline is not None and not self._to_server.size:
             self._close_server_input()
 
@@ -237,13 +246,29 @@ class Relay:
             self._end_calls("the server closed its output")
             self._end_within(_EOF_GRACE)
 
-    def _take(self, lines: Iterable[Line], *, from_server: bool) -> None:
-        for line in lines:
+    def _take_left(self) -> None:
+        for from_server in tuple(self._left):
+            if self._may_read(from_server=from_server):
+                self._take(*self._left.pop(from_server), from_server=from_server)
+
+    def _take(self, lines: list[Line], start: int = 0, *, from_server: bool) -> None:
+        """Judge lines, and leave those over `_LINES_AT_ONCE` for the next turn."""
+        end = start + _LINES_AT_ONCE
+        if end < len(lines):
+            self._left[from_server] = lines, end
+        for line in lines[start:end]:
             if not self._expects_large and not isinstance(line, Overlong) and len(line) > _LARGE:
-                self._expects_large = True
-                _keep_freed_memory()
+                self._expect_large()
             if isinstance(line, Overlong) or line.strip(b" \t\r"):
                 self._carry_out(self._judge_safely(line, from_server=from_server), from_server=from_server)
+
+    def _expect_large(self) -> None:
+        """Be ready for more large messages: most relays see none, and a user's pipes share their room."""
+        self._expects_large = True
+        _keep_freed_memory()
+        outlets = (self._to_agent, self._to_server)
+        for pipe in (self._from_agent, self._from_server, *(outlet.descriptor for outlet in outlets)):
+            _widen(pipe)
 
     def _take_approvals(self) -> None:
         while self._approvals:
@@ -303,7 +328,7 @@ class Relay:
         name, is_allowed = self._name_server(policy)
 
         def adopt() -> None:
-            self._conversation.server = name
+            self._conversation.rename_server(name)
             if not is_allowed:
                 self._fence.report("the policy now blocks this server, which is told to end")
                 self._end_within(_SIGNAL_GRACE)
@@ -366,12 +391,16 @@ class Relay:
         if self._deadline is None or deadline < self._deadline:
             self._deadline = deadline
 
-    def _close_server_input(self) -> None:
+    def _close_server_input(self) -> bool:
+        """Close it, and say whether it was open here until now."""
         stdin = self._child.stdin
-        if stdin is not None and not stdin.closed:
-            self._polled.pop(stdin.fileno(), None)
-            self._to_server.drop()
-            stdin.close()
+        if stdin is None or stdin.closed:
+            return False
+        if self._polled.pop(stdin.fileno(), None) is not None:
+            self._poll.unregister(stdin)  # what is closed would be ready all the time
+        self._to_server.drop()
+        stdin.close()
+        return True
 
     def _press_on(self) -> None:
         """Terminate a child that has had its time, then kill it."""
@@ -385,19 +414,26 @@ class Relay:
             self._deadline = time.monotonic() + _TERMINATE_GRACE
 
     def _take_last_words(self) -> None:
-        """Pass on what the child still wrote, end the calls that it left, and let the agent take it."""
+        """Pass on what the child still wrote, end the calls that it left, and let the agent take it.
+
+        A process that it left behind may go on writing: that is no more than what was in the pipe.
+        """
         os.set_blocking(self._from_server, False)
-        while not self._server_ended and self._to_agent.is_open:
-            before = self._to_agent.size
-            received = self._read(self._from_server)
+        left, end = 2 * _READ_SIZE, time.process_time() + _LAST_WORDS_WORK
+        while self._to_agent.is_open and time.process_time() < end:
+            if self._to_agent.size > _FULL:
+                self._drain(_LAST_WORDS_GRACE)
+            if True in self._left:
+                self._take(*self._left.pop(True), from_server=True)
+                continue
+            received = None if self._server_ended or left <= 0 else self._read(self._from_server)
             if received is None:
                 break
+            left -= len(received)
             self._take(
                 self._server_lines.feed(received) if received else self._server_lines.end(), from_server=True
             )
             self._server_ended = not received
-            if self._to_agent.size > before + _FULL:
-                self._drain(_LAST_WORDS_GRACE)
         self._end_calls(f"the server ended with status {self._child.returncode}")
         self._drain(_LAST_WORDS_GRACE)
 

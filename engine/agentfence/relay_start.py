@@ -133,6 +133,7 @@ def _serve(fence: Fence, approver: Approver, command: list[str]) -> int:
 def _hold_signals() -> list[int]:
     """Give the list of what comes from now on until the relay listens: else a server would be left behind."""
     held: list[int] = []
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # ignored, as some clients leave it, it loses the status
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1):
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, lambda number, _frame: held.append(number))

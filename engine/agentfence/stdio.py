@@ -3,7 +3,10 @@
 python -m agentfence.stdio [options] -- server-cmd [args…]
 """
 
-from __future__ import annotations
+from agentfence.working_folder import leave_out_working_folder
+
+if __name__ == "__main__":
+    leave_out_working_folder()
 
 import gc
 import sys
@@ -13,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
+def main(arguments: "Sequence[str] | None" = None) -> int:
     """Run the relay; give the server's exit status, or 125 to 127 for failures of its own."""
     # What is made until lines are carried stays: to look through it again and again for what could
     # be freed is a tenth of the start. The relay enables this again once it runs.

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from agentfence.core import calls_in_flight
@@ -158,3 +160,26 @@ def test_oldest_calls_give_way_where_nobody_misses_them(
     assert calls.make_room_for(3, evicts=True)
     assert 1 not in calls
     assert 2 in calls
+
+
+def test_request_that_waits_again_under_a_cancelled_id_makes_no_room() -> None:
+    calls = CallsInFlight(most=1)
+    calls.put(call(1))
+    calls.cancel(1)
+    calls.put(call(1))
+
+    assert not calls.make_room_for(2, evicts=False)
+    assert 1 in calls
+
+
+def test_many_requests_that_nobody_answers_cost_little() -> None:
+    calls = CallsInFlight()
+    for number in range(10_000):
+        calls.put(call(number))
+
+    began = time.process_time()
+    for number in range(10_000, 12_000):
+        assert calls.make_room_for(number, evicts=True)
+        calls.put(call(number))
+
+    assert time.process_time() - began < 0.3

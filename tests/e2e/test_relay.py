@@ -13,7 +13,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from e2e.fence import POLICY, call_body, read_events, relay
+from e2e.fence import BIN, POLICY, call_body, read_events, relay
 from e2e.process import Process
 
 if TYPE_CHECKING:
@@ -184,6 +184,14 @@ def test_servers_stderr_passes_and_its_status_is_returned(tmp_path: Path) -> Non
         assert "from the server" in process.stderr
 
 
+def test_status_is_the_servers_where_a_client_ignores_the_ends_of_its_children(tmp_path: Path) -> None:
+    command = relay(tmp_path, "sh", "-c", "exit 7")
+    ignoring = f"import os, signal\nsignal.signal(signal.SIGCHLD, signal.SIG_IGN)\nos.execv({command[0]!r}, {command!r})"
+    ran = subprocess.run([sys.executable, "-c", ignoring], stdin=subprocess.DEVNULL, timeout=60, check=False)
+
+    assert ran.returncode == 7
+
+
 def test_server_ends_first_and_calls_in_flight_are_answered(tmp_path: Path) -> None:
     program = "import sys, os\nsys.stdin.readline()\nos._exit(3)\n"
     with start(tmp_path, program) as process:
@@ -223,6 +231,80 @@ def test_server_leaves_a_child_that_keeps_its_output_open(tmp_path: Path) -> Non
         assert time.monotonic() - began < 8
         child = int(process.stderr.split("child ")[1].split(".")[0])
         os.kill(child, signal.SIGKILL)
+
+
+def test_relay_sleeps_while_it_waits_for_the_last_answer(tmp_path: Path) -> None:
+    program = ANSWERING.replace("    message =", "    time.sleep(4)\n    message =").replace(
+        "sys\n", "sys, time\ntime.sleep(1)\n"
+    )
+    with start(tmp_path, program) as process:
+        process.write(call_body("read_file", 1, path="a" * 3_000_000) + b"\n")
+        process.close_stdin()
+        time.sleep(2)
+        before = processor_time(process.pid)
+        time.sleep(2)
+
+        assert processor_time(process.pid) - before < 0.2
+        assert read(process)["id"] == 1
+
+
+def processor_time(pid: int) -> float:
+    """Seconds of the processor that a process has had."""
+    with contextlib.suppress(OSError), open(f"/proc/{pid}/stat") as status:
+        user, system = status.read().rpartition(")")[2].split()[11:13]
+        return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
+    return 0.0  # a system that does not tell
+
+
+def test_server_leaves_a_child_that_goes_on_writing(tmp_path: Path) -> None:
+    program = (
+        "import subprocess, sys\n"
+        "sys.stdin.readline()\n"
+        "child = subprocess.Popen(['yes', 'no message ' * 20])\n"
+        "sys.stderr.write(f'child {child.pid}.')\n"
+    )
+    with start(tmp_path, program, "--log-level", "quiet") as process:
+        process.write(ALLOWED + b"\n")
+        answered = read(process)
+
+        assert (answered["id"], answered["error"]["code"]) == (1, -32002)
+        assert process.wait(10) == 0
+        child = int(process.stderr.split("child ")[1].split(".")[0])
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(child, signal.SIGKILL)
+
+
+def test_a_server_that_writes_rubbish_keeps_nobody_waiting(tmp_path: Path) -> None:
+    options = ("--log-level", "quiet", "--audit-log", "none")
+    with Process([*relay(tmp_path, "yes", options=options)], cwd=tmp_path) as process:
+        time.sleep(1)
+        process.write(DENIED + b"\n")
+        assert json.loads(process.read_line(timeout=10))["id"] == "x"
+        os.kill(process.pid, signal.SIGTERM)
+
+        assert process.wait(10) == 128 + signal.SIGTERM
+
+
+def test_lines_that_are_read_at_once_keep_their_order(tmp_path: Path) -> None:
+    count = 3_000
+    with start(tmp_path, ANSWERING, "--log-level", "quiet") as process:
+        lines = [call_body("read_file", number, path="a") for number in range(count)]
+        process.write(b"\n".join(lines))
+        process.close_stdin()
+
+        assert [read(process)["id"] for _ in range(count)] == [*range(count)]
+        assert process.wait() == 0
+
+
+def test_a_server_that_closed_its_input_leaves_no_call_unanswered(tmp_path: Path) -> None:
+    program = "import os, time\nos.close(0)\nprint('{}', file=open(2, 'w'), flush=True)\ntime.sleep(60)\n"
+    with start(tmp_path, program) as process:
+        process.wait_for_stderr("{}")
+        for _ in range(2):
+            process.write(ALLOWED + b"\n")
+            answered = read(process)
+
+            assert (answered["id"], answered["error"]["code"]) == (1, -32002)
 
 
 def test_an_agent_that_reads_no_more_has_nothing_more_done(tmp_path: Path) -> None:
@@ -344,9 +426,12 @@ def test_a_mistake_is_said_in_one_line(mistake: str, tmp_path: Path) -> None:
     assert ran.stdout == ""
 
 
+@pytest.mark.parametrize("entry", [["-m", "agentfence.stdio"], ["-m", "agentfence", "proxy"]])
 @pytest.mark.parametrize("closed", ["<&-", ">&-"])
-def test_an_agent_that_is_not_there_is_said_before_a_server_starts(closed: str, tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "agentfence.stdio", "--audit-log", "none", "--", "touch", "started"]
+def test_an_agent_that_is_not_there_is_said_before_a_server_starts(
+    closed: str, entry: list[str], tmp_path: Path
+) -> None:
+    command = [sys.executable, *entry, "--audit-log", "none", "--", "touch", "started"]
     ran = subprocess.run(
         ["sh", "-c", f'exec "$@" {closed}', "sh", *command],
         stderr=subprocess.PIPE,
@@ -408,6 +493,72 @@ def test_without_a_stderr_nothing_lands_on_stdout(tmp_path: Path) -> None:
     ran = subprocess.run(["sh", "-c", command], capture_output=True, timeout=60, check=False)
 
     assert (ran.returncode, ran.stdout) == (127, b"")
+
+
+OURS, THEIRS = (
+    ("agentfence", "importlib", "warnings"),
+    (
+        *(
+            "__future__",
+            "argparse",
+            "collections",
+            "enum",
+            "fcntl",
+            "functools",
+            "gc",
+            "hashlib",
+            "jiter",
+            "json",
+        ),
+        *(
+            "mitmproxy",
+            "os",
+            "re",
+            "re2",
+            "runpy",
+            "select",
+            "signal",
+            "subprocess",
+            "time",
+            "typing",
+            "yaml",
+        ),
+    ),
+)
+
+
+@pytest.mark.parametrize(
+    ("entry", "names"),
+    [
+        ((sys.executable, "-m", "agentfence.stdio"), THEIRS),
+        ((sys.executable, "-P", "-m", "agentfence.stdio"), OURS + THEIRS),
+        ((sys.executable, "-I", "-m", "agentfence.stdio"), OURS + THEIRS),
+        ((sys.executable, "-I", "-m", "agentfence", "proxy"), OURS + THEIRS),
+        ((str(BIN / "agentfence"), "proxy"), OURS + THEIRS),
+    ],
+)
+def test_no_module_of_the_working_folder_is_loaded(
+    entry: tuple[str, ...], names: tuple[str, ...], tmp_path: Path
+) -> None:
+    for name in names:
+        (tmp_path / f"{name}.py").write_text("import sys\nsys.stderr.write('of the folder ' + __name__)\n")
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "__init__.py").write_text("import sys\nsys.stderr.write('of the folder')\n")
+    (tmp_path / "p.yaml").write_text(POLICY)
+
+    ran = subprocess.run(
+        [*entry, "--policy", "p.yaml", "--audit-log", "none", "--", "cat"],
+        env={**os.environ, **({"PYTHONPATH": str(tmp_path)} if "-I" in entry else {})},
+        capture_output=True,
+        cwd=tmp_path,
+        input=ALLOWED + b"\n",
+        timeout=60,
+        check=False,
+    )
+
+    assert ran.returncode == 0
+    assert b"of the folder" not in ran.stderr
+    assert b"allow  read_file" in ran.stderr
 
 
 def test_the_relay_imports_nothing_heavy(tmp_path: Path) -> None:

@@ -85,6 +85,28 @@ def test_proxy_takes_a_changed_policy_and_keeps_it_over_a_bad_one(
         change_while_it_runs(proxy.process, tmp_path, wait_for, is_denied, signals)
 
 
+LISTING = ANSWERING.replace(
+    '"result": {', '"result": {"tools": [{"name": "read_file", "inputSchema": {"required": ["path"]}}], '
+)
+
+
+def test_relay_knows_its_servers_tools_by_the_name_that_a_changed_policy_gives_it(tmp_path: Path) -> None:
+    policy = 'version: "1"\ndefaults: {decision: allow}\nvalidate_arguments: true\n'
+    command = relay(tmp_path, *server(tmp_path, LISTING), policy=policy)
+    with Process(command, cwd=tmp_path) as process:
+        process.write(b'{"jsonrpc":"2.0","id":0,"method":"tools/list"}\n')
+        process.read_line()
+        for name in ("", 'servers: {files: {command: ["**"]}}\n'):
+            write_policy(tmp_path, policy + name)
+            os.kill(process.pid, signal.SIGHUP)
+            process.wait_for_stderr("was loaded again: " if name else "was loaded again, and")
+            process.write(call_body("read_file", 1) + b"\n")
+
+            assert json.loads(process.read_line())["error"]["data"]["agentfence"]["reason_code"] == (
+                "schema_mismatch"
+            )
+
+
 def test_relay_ends_a_server_that_the_policy_now_blocks(tmp_path: Path) -> None:
     with Process(relay(tmp_path, *server(tmp_path, ANSWERING)), cwd=tmp_path) as process:
         process.write(call_body("delete_file") + b"\n")

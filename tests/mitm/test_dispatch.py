@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 
 import pytest
@@ -11,6 +12,7 @@ from mitmproxy.master import Master
 from mitmproxy.proxy.layers.http import HttpRequestHook
 from mitmproxy.test import tflow
 
+from agentfence.mitm.beginning import begin
 from agentfence.mitm.dispatch import KNOWN_VERSION, RememberingAddons, remember
 
 
@@ -131,6 +133,83 @@ async def test_who_wants_to_know_is_told_of_each_flow_that_an_event_was_about(ad
     await addons.handle_lifecycle(hooks.ConfigureHook(set()))
 
     assert told == [flow]
+
+
+async def test_hooks_are_called_at_once_where_none_waits(addons):
+    notes, told = [], []
+
+    class Told(Noting):
+        def update(self, flows):
+            told.extend(flows)
+
+    addons.add(Noting("a", notes, ValueError("no")), Told("b", notes))
+    flow = tflow.tflow()
+
+    assert addons.begin(HttpRequestHook(flow))
+    assert (notes, told) == (["a", "b"], [flow])
+
+
+async def test_what_waits_goes_on_in_the_task_that_the_host_makes(addons):
+    notes = []
+
+    class Waiting:
+        name = "waiting"
+
+        async def request(self, flow):
+            notes.append(asyncio.current_task())
+            await asyncio.sleep(0.01)
+            notes.append(asyncio.current_task())
+
+    addons.add(Noting("a", notes), Waiting(), Noting("b", notes))
+    event = HttpRequestHook(tflow.tflow())
+
+    assert not addons.begin(event)
+    assert notes == ["a"]
+    task = asyncio.create_task(addons.handle_lifecycle(event))
+    await task
+    assert notes == ["a", task, task, "b"]
+    assert addons._begun == {}
+
+
+async def test_what_waits_for_a_person_has_begun_before(addons):
+    notes = []
+
+    class Judging:
+        name = "judging"
+
+        def request(self, flow):
+            return begin(self._judge(flow))
+
+        async def _judge(self, flow):
+            notes.append("asked")
+            await asyncio.sleep(0.01)
+            notes.append("answered")
+
+    addons.add(Judging(), Noting("b", notes))
+    event = HttpRequestHook(tflow.tflow())
+
+    assert not addons.begin(event)
+    assert notes == ["asked"]
+    await addons.handle_lifecycle(event)
+    assert notes == ["asked", "answered", "b"]
+
+
+async def test_a_flow_that_somebody_holds_waits_for_the_host_and_is_told_once(addons):
+    notes = []
+
+    class Intercept(Noting):
+        def request(self, flow):
+            super().request(flow)
+            flow.intercept()
+
+    addons.add(Intercept("a", notes))
+    event = HttpRequestHook(tflow.tflow())
+
+    assert not addons.begin(event)
+    await addons.handle_lifecycle(event)
+    assert notes == ["a"]
+    await addons.handle_lifecycle(event)
+    assert notes == ["a", "a"]
 
 
 async def test_another_version_of_the_host_keeps_its_own(monkeypatch):

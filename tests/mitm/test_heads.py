@@ -77,7 +77,7 @@ def sorters() -> list[Sorter]:
 @given(FIELDS, LENGTHS, BODIES, BODIES, st.sampled_from(["POST", "GET", "PUT"]))
 @example(((b"content-length", b"7"),), b"0", None, None, "POST")
 @example(((b"content-length", b"0"),), b"9", None, b"{}", "GET")
-@example(((b"transfer-encoding", b"chunked"), (b"content-length", b"0")), b"0", None, b"", "POST")
+@example(((b"content-length", b"0"), (b"transfer-encoding", b"chunked")), b"0", None, b"", "POST")
 def test_a_request_is_treated_as_if_it_were_the_first(fields, length, body, before, method):
     for sorter in sorters():
         heads = RequestHeads()
@@ -109,7 +109,8 @@ def test_requests_that_differ_in_their_length_alone_are_read_once() -> None:
 
     first = heads.read(a_request(fields), sorter)
 
-    assert heads.read(a_request(with_length(fields, b"70"), b"{}"), sorter) is first
+    assert heads.read(a_request(with_length(fields, b"70")), sorter) is first
+    assert heads.read(a_request(fields, b"{}"), sorter) is heads.read(a_request(fields, b"{} "), sorter)
     assert heads.read(a_request(with_length(fields, b"0")), sorter) is not first
     assert heads.read(a_request(fields, path="/mcp?a"), sorter) is not first
     assert heads.read(a_request(fields, method="PUT"), sorter) is not first

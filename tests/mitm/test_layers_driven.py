@@ -28,6 +28,9 @@ class Unlimited:
 
     max_body = 1_000
 
+    def call_hooks(self, hook: commands.StartHook) -> bool:
+        return False
+
     def growth(self, flow: http.HTTPFlow, beginning: bytes | None) -> Growth:
         return Growth.KEEP
 
@@ -61,13 +64,19 @@ class Driven:
         self.layer = FenceLayer(Context(self.client, opts), HTTPMode.regular)
         self.layer.limits = Unlimited()  # type: ignore[assignment]
         self.sent: dict[object, bytes] = {}
+        self.completed: list[events.Event] = []
         self.timers: list[commands.RequestWakeup] = []
         self.closed: list[object] = []
         self.flow: http.HTTPFlow
-        self.streams_requests = False
+        self.streams_requests = self.answers = False
         self.feed(events.Start())
 
     def feed(self, event: events.Event) -> None:
+        self._take(event)
+        while self.completed:
+            self._take(self.completed.pop(0))
+
+    def _take(self, event: events.Event) -> None:
         for command in self.layer.handle_event(event):
             match command:
                 case commands.SendData(connection=connection, data=octets):
@@ -78,17 +87,19 @@ class Driven:
                     self.closed.append(connection)
                 case commands.OpenConnection(connection=connection):
                     connection.state = ConnectionState.OPEN
-                    self.feed(events.OpenConnectionCompleted(command, None))
+                    self.completed.append(events.OpenConnectionCompleted(command, None))
                 case commands.StartHook():
                     self._hook(command)
                     if command.blocking:
-                        self.feed(events.HookCompleted(command))
+                        self.completed.append(events.HookCompleted(command))
 
     def _hook(self, hook: commands.StartHook) -> None:
-        if hook.name in {"requestheaders", "responseheaders"}:
+        if hook.name in {"requestheaders", "request", "responseheaders"}:
             (self.flow,) = hook.args()
         if hook.name == "requestheaders":
             self.flow.request.stream = self.streams_requests
+        if hook.name == "request" and self.answers:
+            self.flow.response = json_response(200, b"{}")
         if hook.name == "responseheaders" and self.flow.response is not None:
             self.flow.response.stream = True
 
@@ -181,7 +192,7 @@ def test_a_body_in_malformed_chunks_is_answered(body: bytes, driven: Driven) -> 
     driven.receive(HEAD.replace(b"Content-Length: 4", b"Transfer-Encoding: chunked") + body)
 
     assert driven.said.startswith(b"HTTP/1.1 400 ")
-    assert driven.closed == [driven.client]
+    assert set(driven.closed) == {driven.client}
 
 
 def test_upload_that_is_streamed_may_take_for_ever(driven: Driven) -> None:
@@ -272,3 +283,35 @@ def test_an_answer_of_two_lengths_is_none(path: bytes, said: bytes, driven: Driv
     assert driven.said.startswith(said)
     assert b"\r\nok" not in driven.said
     assert upstream in driven.closed
+
+
+class Answering(Unlimited):
+    """Answers each request in its hook, which is called in the middle of the layer's work."""
+
+    def __init__(self) -> None:
+        self.called: list[str] = []
+
+    def call_hooks(self, hook: commands.StartHook) -> bool:
+        self.called.append(hook.name)
+        (flow,) = hook.args()
+        if hook.name == "request":
+            flow.response = json_response(200, b"{}")
+        return True
+
+
+def test_hooks_are_called_in_the_middle_of_the_work(driven: Driven) -> None:
+    limits = driven.layer.limits = Answering()
+
+    driven.receive(HEAD + b"abcd", HEAD, b"abcd")
+
+    assert driven.said.count(b"HTTP/1.1 200") == 2
+    assert limits.called == ["requestheaders", "request", "responseheaders", "response"] * 2
+
+
+def test_requests_that_come_at_once_do_not_nest(driven: Driven) -> None:
+    driven.answers = True
+    driven.layer.limits = Answering()
+
+    driven.receive((HEAD + b"abcd") * 1_000)
+
+    assert driven.said.count(b"HTTP/1.1 200") == 1_000

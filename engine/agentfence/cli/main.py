@@ -54,7 +54,6 @@ INTERRUPTED = 130
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; give the exit status."""
-    _open_closed_streams()
     given = sys.argv[1:] if arguments is None else list(arguments)
     if given[:1] in ([], ["help"]):
         given = [*given[1:2], "--help"]
@@ -62,6 +61,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         from agentfence.stdio import main as relay
 
         return relay(given[1:])
+    _open_closed_streams()
     try:
         status = _run(given)
         sys.stdout.flush()

@@ -15,7 +15,7 @@ Only an answer to a `SENT` request is one: a server that answers what it was nev
 from __future__ import annotations
 
 from enum import Enum, auto
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from agentfence.core.values import message_value, replace
 
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 _MAX_CALLS = 10_000
 _MAX_CHARACTERS = 1_048_576
 """Of all ids together, as a peer may choose long ones."""
+LONGEST_METHOD: Final = 256
+"""What is kept of a method, which a peer may make up: all that are known are shorter."""
 
 
 class Stage(Enum):
@@ -59,6 +61,7 @@ class CallInFlight:
     id: Id
     call_id: str
     method: str
+    """Of a longer one than any is, its beginning."""
     revision: Revision
     """Under which it was judged, and its answer is made."""
     rule: str
@@ -95,7 +98,7 @@ class CallsInFlight:
     streams that way.
     """
 
-    __slots__ = ("_calls", "_characters", "_index", "_most", "_most_characters")
+    __slots__ = ("_calls", "_cancelled", "_characters", "_index", "_most", "_most_characters")
 
     def __init__(
         self,
@@ -105,6 +108,8 @@ class CallsInFlight:
     ) -> None:
         """Take how much may wait; `index` is kept up to date with the ids that wait here."""
         self._calls: dict[str, CallInFlight] = {}
+        self._cancelled: set[str] = set()
+        """Those that were cancelled, some of which may wait again."""
         self._characters = 0
         self._most = most
         self._most_characters = most_characters
@@ -130,8 +135,12 @@ class CallsInFlight:
         length = len(str(id))
         if self._has_room_for(length):
             return True
-        for key in [key for key, call in self._calls.items() if call.stage is Stage.CANCELLED]:
-            self._forget(key)
+        for key in tuple(
+            self._cancelled
+        ):  # not among all: who fills this up would have them looked at each time
+            if self._calls[key].stage is Stage.CANCELLED:
+                self._forget(key)
+        self._cancelled.clear()
         while evicts and self._calls and not self._has_room_for(length):
             self._forget(next(iter(self._calls)))
         return self._has_room_for(length)
@@ -141,6 +150,8 @@ class CallsInFlight:
         key = str(call.id)
         if key not in self._calls:
             self._characters += len(key)
+        elif call.stage is Stage.CANCELLED:  # as only what waits can be
+            self._cancelled.add(key)
         self._calls[key] = call
         self._index.setdefault(key, self)
 
@@ -206,6 +217,7 @@ class CallsInFlight:
 
     def _forget(self, key: str) -> None:
         del self._calls[key]
+        self._cancelled.discard(key)
         if self._index.get(key) is self:
             del self._index[key]
         self._characters -= len(key)

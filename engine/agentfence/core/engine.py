@@ -196,7 +196,7 @@ class Engine:
             unpinned = self._unpinned(rule, call, session, tell)
             if unpinned is not None:
                 return unpinned
-        known = session.tools.find(call.known_as, call.tool)
+        known = session.tools.find(call.known_as, call.tool) if self.policy.validate_arguments else None
         if known is not None and known.arguments is not None:
             unfit = _unfit(known.arguments, call, circumstances, tell)
             if unfit is not None:

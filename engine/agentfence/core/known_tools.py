@@ -36,7 +36,7 @@ class KnownTool:
     mirrored: str = ""
     """Its `inputSchema` as JSON, where headers repeat some arguments: as a value it takes far more room."""
     arguments: OwnSchema | None = None
-    """What holds calls to the schema, where that is wanted."""
+    """What holds calls to the schema, where the policy wants that."""
 
     @property
     def size(self) -> int:
@@ -77,6 +77,15 @@ class KnownTools:
         self._size += tools.size - before
         while self._size > _MOST_CHARACTERS_OF_ALL:
             self._forget(max(self._servers, key=lambda other: self._servers[other].size))
+
+    def rename(self, before: str, now: str) -> None:
+        """Keep what is known of a server under another name."""
+        tools = self._servers.pop(before, None)
+        if tools is None:
+            return
+        replaced = self._servers.get(now)
+        self._size -= 0 if replaced is None else replaced.size
+        self._servers[now] = tools
 
     def other_peers_with(self, peer: str, name: str) -> list[str]:
         """Give the other servers that have a tool of this name."""

@@ -7,7 +7,7 @@ people cannot see, and one name on two servers.
 from __future__ import annotations
 
 from itertools import islice
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from agentfence.core import tool_lists
 from agentfence.core.decision import quoted
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from agentfence.core.pending import Judged
     from agentfence.core.session import Conversation
 
-LONGEST_SOURCE: Final = 256
+_LONGEST_SOURCE = 256
 _WITHOUT_FOREIGN_TEXT = frozenset(
     {
         *("initialize", "ping", "server/discover", "logging/setLevel", "subscriptions/listen"),
@@ -60,7 +60,7 @@ def source_of(request: Request, conversation: Conversation) -> str:
     tool = tool_of(request)
     if tool is None and request.method.startswith("tasks/"):
         tool = _tool_of_task((request.params or {}).get("taskId"), conversation)
-    return (tool or request.method)[:LONGEST_SOURCE]
+    return (tool or request.method)[:_LONGEST_SOURCE]
 
 
 def observe_answer(
@@ -86,7 +86,7 @@ def observe_message(
         return ()
     # The tasks extension of MCP 2026-07-28 has results in notifications.
     task_id = message.params.get("taskId") if message.method == _TASK_STATE else None
-    source = _tool_of_task(task_id, conversation) or message.method[:LONGEST_SOURCE]
+    source = _tool_of_task(task_id, conversation) or message.method[:_LONGEST_SOURCE]
     return _remember(gate, conversation, source, dict(message.params), gate.next_call_id(), time)
 
 
@@ -134,8 +134,10 @@ def _observe_tools(
         if (twin := seen.get(name, tool.digest)) != tool.digest:
             # Only one of two can be called, and nobody knows which: it is neither of them.
             tool = KnownTool(digest_of([twin, tool.digest]))
-        elif gate.engine.policy.validate_arguments:
-            tool = _with_schema(tool, schema, before, notes)
+        else:
+            tool = _with_schema(tool, schema, before)
+            if tool.arguments is None and gate.engine.policy.validate_arguments:
+                notes.append(_UNUSABLE)
         seen[name] = tool.digest
         known_before.learn(conversation.peer, name, tool)
         notes += _oddities(gate, conversation, name, tool, before)
@@ -146,13 +148,11 @@ def _observe_tools(
             yield record
 
 
-def _with_schema(
-    tool: KnownTool, schema: str, before: KnownTool | None, notes: list[tuple[str, str]]
-) -> KnownTool:
+def _with_schema(tool: KnownTool, schema: str, before: KnownTool | None) -> KnownTool:
+    """Give a tool with what calls of it can be held to, as a changed policy may want that later."""
     if before is not None and before.digest == tool.digest:
         return before
     if not 0 < len(schema) <= _LARGEST_SCHEMA:
-        notes.append(_UNUSABLE)
         return tool
     return replace(tool, arguments=OwnSchema(schema))
 

@@ -12,13 +12,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from agentfence.core.approvals import remember, with_known_outcomes
-from agentfence.core.calls_in_flight import CallInFlight, Stage
+from agentfence.core.calls_in_flight import LONGEST_METHOD, CallInFlight, Stage
 from agentfence.core.cancelling import cancel_requests
 from agentfence.core.effects import Approval, Ask, Drop, Forward, Record
 from agentfence.core.jsonrpc import Request, Response, harmless_line
 from agentfence.core.judging_again import judge_again
 from agentfence.core.learning import learn_answer, learn_posted_answer
-from agentfence.core.observing import LONGEST_SOURCE, source_of
+from agentfence.core.observing import source_of
 from agentfence.core.policy.model import Mode, Verdict
 from agentfence.core.questions import question_about
 from agentfence.core.refusing import refuse
@@ -182,7 +182,7 @@ def _call_of(member: Judged, request: Request, pending: Pending, stage: Stage, t
     return CallInFlight(
         request.id,
         member.call_id,
-        request.method[:LONGEST_SOURCE],  # a peer may choose any, and many wait
+        request.method[:LONGEST_METHOD],
         pending.revision,
         member.decision.rule,
         member.verdict,

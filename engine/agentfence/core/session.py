@@ -160,6 +160,13 @@ class Conversation:
         self.from_client = from_client
         self.from_server = session_over_http.from_server
 
+    def rename_server(self, name: str | None) -> None:
+        """Go on under the name that a changed policy has for the server; what is known of it stays."""
+        before, session = self.peer, self.session
+        self.server = name
+        for known in (session.tools, session.tasks_at_servers, session.tasks_at_agent):
+            known.rename(before, self.peer)
+
     @property
     def is_joined(self) -> bool:
         """Whether it is one of the exchanges of an MCP session over HTTP."""

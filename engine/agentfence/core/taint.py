@@ -78,7 +78,10 @@ class TaintRules:
 
     def remember(self, memory: TaintMemory, source: str, value: Json) -> bool:
         """Keep the texts of a result; whether something older was forgotten for it."""
-        if memory.is_empty:
+        is_new = self._length not in memory.lengths
+        if is_new:
+            memory.lengths += (self._length,)
+        if is_new or memory.is_empty:
             memory.own(self._common)
         values, keys = texts_of_answer(value)
         together = "\n".join(values)
@@ -98,7 +101,7 @@ class TaintRules:
                 if len(reading) > AT_ONCE // 2:
                     yield []  # time has passed
         for text in values:
-            if short := self._short(text):
+            if short := _short(text, self._length):
                 yield short
 
     def find(self, memory: TaintMemory, arguments: Arguments, effort: Effort | None = None) -> str | None:
@@ -106,16 +109,20 @@ class TaintRules:
         if memory.has_failed:
             return "not all that tools returned could be remembered"
         leaves = [leaf for leaf in _leaves(arguments) if not self._is_ignored(leaf.keys)]
-        names = dict.fromkeys(key for leaf in leaves for key in leaf.keys if len(key) >= self._length)
+        lengths = memory.lengths or (self._length,)
+        names = dict.fromkeys(key for leaf in leaves for key in leaf.keys if len(key) >= min(lengths))
         texts = ["\n".join(leaf.text for leaf in leaves if leaf.text), *names]
         try:
             found = None if memory.is_empty else self._copied(memory, leaves, texts, effort or Effort())
         except _TooLongError:
             return "the arguments are too long to be compared with what tools returned"
         if found is None:
-            own = "\n".join(texts)[:_MOST_OWN]
-            short = (shingle for leaf in leaves[:_MOST_OWN_TEXTS] for shingle in self._short(leaf.text))
-            memory.own([*shingles_of(essence(own), self._length), *short])
+            own = essence("\n".join(texts)[:_MOST_OWN])
+            for length in lengths:
+                short = (
+                    shingle for leaf in leaves[:_MOST_OWN_TEXTS] for shingle in _short(leaf.text, length)
+                )
+                memory.own([*shingles_of(own, length), *short])
         return found
 
     def _copied(
@@ -135,23 +142,16 @@ class TaintRules:
         return None
 
     def _is_known(self, memory: TaintMemory, text: str, effort: Effort) -> bool:
-        _take(effort, text)
-        return memory.source_of(shingles_of(essence(text), self._length), self._length) is not None
+        return _run_in(memory, text, effort) is not None
 
     def _source_of(self, memory: TaintMemory, text: str, effort: Effort, *, is_plain: bool) -> str | None:
-        if len(text) < self._length and text.isascii():  # other signs may stand for several letters
+        if len(text) < min(memory.lengths) and text.isascii():  # other signs may stand for several letters
             return None
         for reading in islice(readings(text), 0 if is_plain else 1, None):
-            _take(effort, reading)
-            source = memory.source_of(shingles_of(essence(reading), self._length), self._length)
+            source = _run_in(memory, reading, effort)
             if source is not None:
                 return source
-        return memory.source_of(self._short(text), 1)
-
-    def _short(self, text: str) -> list[int]:
-        """Give the hash of a whole text that is long enough only with its blanks and signs."""
-        kept = essence(text) if self._length <= len(text.strip()) <= 4 * self._length else ""
-        return [hash(kept)] if self._length // 2 < len(kept) < self._length else []
+        return memory.source_of([shingle for n in memory.lengths for shingle in _short(text, n)], 1)
 
     def _is_ignored(self, keys: tuple[str, ...]) -> bool:
         return any(keys[: len(ignored)] == ignored for ignored in self._ignored)
@@ -163,10 +163,22 @@ def _kept(text: str) -> str:
     return text if len(text) <= _MOST_CHARACTERS else f"{text[:half]}\n{text[-half:]}"
 
 
-def _take(effort: Effort, text: str) -> None:
-    effort.letters -= len(text)
-    if effort.letters < 0:
-        raise _TooLongError
+def _run_in(memory: TaintMemory, text: str, effort: Effort) -> str | None:
+    """Give whence a run in a text came; None when none is foreign."""
+    for length in memory.lengths:
+        effort.letters -= len(text)
+        if effort.letters < 0:
+            raise _TooLongError
+        source = memory.source_of(shingles_of(essence(text), length), length)
+        if source is not None:
+            return source
+    return None
+
+
+def _short(text: str, length: int) -> list[int]:
+    """Give the hash of a whole text that is long enough only with its blanks and signs."""
+    kept = essence(text) if length <= len(text.strip()) <= 4 * length else ""
+    return [hash(kept)] if length // 2 < len(kept) < length else []
 
 
 class _Tools:

@@ -138,6 +138,7 @@ class TaintMemory:
         "_waiting",
         "_was_pushed_out",
         "has_failed",
+        "lengths",
     )
 
     def __init__(
@@ -154,6 +155,8 @@ class TaintMemory:
         self._was_pushed_out = False
         self.has_failed = False
         """Whether something came back that could not be remembered."""
+        self.lengths: tuple[int, ...] = ()
+        """Of the shingles of what came back: more than one where the policy was changed in between."""
 
     @property
     def places(self) -> int:

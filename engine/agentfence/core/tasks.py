@@ -48,6 +48,13 @@ class KnownTasks:
         if len(self._tasks) > _MAX_TASKS:
             self._tasks.popitem(last=False)
 
+    def rename(self, before: str, now: str) -> None:
+        """Keep a server's tasks under another name of it."""
+        tasks = self._tasks.items()
+        self._tasks = OrderedDict(
+            ((now if peer == before else peer, task_id), task) for (peer, task_id), task in tasks
+        )
+
     def find(self, peer: str, task_id: str) -> Task | None:
         """Give the task; None when no answer has named it."""
         return self._tasks.get((peer, task_id))

@@ -8,11 +8,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from agentfence.mitm.beginning import begin
 from agentfence.mitm.host_options import is_read
 from agentfence.mitm.layers import install
 from agentfence.mitm.requests import NOT_JUDGED, json_response
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable
+
     from mitmproxy import http
     from mitmproxy.connection import Client
     from mitmproxy.proxy.layer import NextLayer
@@ -67,12 +70,12 @@ class Judge:
         if self.surface is not None:
             self.surface.free(flow)
 
-    async def request(self, flow: http.HTTPFlow) -> None:
-        """Judge the request as it would go out."""
+    def request(self, flow: http.HTTPFlow) -> Awaitable[None] | None:
+        """Judge the request as it would go out; give what is to be awaited where a person is asked."""
         if self.surface is None:
             flow.response = json_response(503, NOT_JUDGED)
-        else:
-            await self.surface.judge(flow)
+            return None
+        return begin(self.surface.judge(flow))
 
     def responseheaders(self, flow: http.HTTPFlow) -> None:
         """Decide how the answer is read."""

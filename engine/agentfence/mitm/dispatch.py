@@ -2,8 +2,11 @@
 
 For each event the host asks every addon of the chain whether it has such a hook, eight times a request
 and each time a second one beside it. Here what an event calls is remembered until the addons change.
-This leans on the host's `AddonManager`, so with another minor version than the one it was written for,
-the host's own is left.
+And where the fence's layers ask for it, hooks are called in the middle of the host's work on a connection
+(`begin`): the host takes a task, a lock and a turn of its loop for each, though hardly any waits.
+
+This leans on the host's `AddonManager`, so with another minor version than the one it was written for, the
+host's own is left.
 
 Invariants, as in the host
 - Hooks run in the order of the chain; one that raises is logged, and the next item of the chain is called.
@@ -12,6 +15,7 @@ Invariants, as in the host
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -19,8 +23,12 @@ from typing import TYPE_CHECKING, Any
 from mitmproxy import exceptions, flow, hooks, version
 from mitmproxy.addonmanager import AddonManager, safecall, traverse
 
+from agentfence.mitm.beginning import begin
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+
+    from agentfence.mitm.beginning import Rest
 
     type _Hooks = list[list[Callable[..., object]]]
     """What one event calls: for each item of the chain that has any, those of it and of what it holds."""
@@ -36,8 +44,33 @@ class RememberingAddons(AddonManager):
     _holders: Sequence[tuple[Any, list[object]]] = ()
     """The addons that hold others, as scripts and their loader do, with what they held."""
     _hooks: dict[str, _Hooks]
+    _begun: dict[hooks.Hook, Rest | None]
+    """The events that were begun and that the host is to start, with what is left of each."""
+    _is_in_task = True
+
+    def begin(self, event: hooks.Hook) -> bool:
+        """Call what the addons have for an event about a flow; False where the host is to start the event.
+
+        It goes on then with what waits, and waits itself while somebody holds the flow.
+        """
+        self._is_in_task = False
+        try:
+            rest = begin(self._call(event))
+        finally:
+            self._is_in_task = True
+        if rest is None and not event.args()[0].intercepted:
+            return True
+        self._begun[event] = rest
+        return False
 
     async def handle_lifecycle(self, event: hooks.Hook) -> None:
+        """Call what the addons have for `event`, or what is left of it."""
+        if event not in self._begun:
+            await self._call(event)
+        elif (rest := self._begun.pop(event)) is not None:
+            await rest
+
+    async def _call(self, event: hooks.Hook) -> None:
         """Call what the addons have for `event`, and tell them of the flow that it was about."""
         await self.trigger_event(event)
         about = event.args()[0]
@@ -53,6 +86,8 @@ class RememberingAddons(AddonManager):
                 for hook in of_one_item:
                     result = hook(*arguments)
                     if result is not None and inspect.isawaitable(result):
+                        if not self._is_in_task:  # it may well ask which one it is in
+                            await asyncio.sleep(0)
                         await result
             except exceptions.AddonHalt:
                 return
@@ -96,3 +131,4 @@ def remember(addons: AddonManager) -> None:
     """
     if type(addons) is AddonManager and version.VERSION.startswith(KNOWN_VERSION):
         addons.__class__ = RememberingAddons
+        addons._begun = {}  # type: ignore[attr-defined]  # noqa: SLF001 - it was made as one of the host's

@@ -150,13 +150,9 @@ def _key_of_request(flow: http.HTTPFlow) -> _Key | None:
     usual = _without_length(data.headers.fields, _NOTHING)
     if usual is None or data.trailers is not None or len(data.path) > _LARGEST:
         return None
-    fields, has_content = usual
-    if data.content is not None:  # the body came, and tells by itself
-        has_content = bool(data.content)
-    elif has_content is False and any(name.lower() == b"transfer-encoding" for name, _ in fields):
-        return None  # what may still come, the length does not tell
+    has_body = None if data.content is None else bool(data.content)  # once it came, it tells by itself
     line = (data.method, data.scheme, data.host, data.port, data.authority, data.path, data.http_version)
-    return (*line, flow.client_conn.sni, fields, has_content)
+    return (*line, flow.client_conn.sni, *usual, has_body)
 
 
 def _without_length(fields: Fields, besides: frozenset[bytes]) -> tuple[Fields, bool | None] | None:

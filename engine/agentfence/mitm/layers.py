@@ -13,7 +13,7 @@ import time
 from enum import Enum, auto
 from http import HTTPStatus
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from mitmproxy.net.http.validate import validate_headers
 from mitmproxy.proxy import commands, events
@@ -30,6 +30,7 @@ from mitmproxy.proxy.layers.http._events import (
     ErrorCode,
     RequestData,
     RequestEndOfMessage,
+    RequestHeaders,
     RequestProtocolError,
     ResponseData,
     ResponseEndOfMessage,
@@ -38,6 +39,7 @@ from mitmproxy.proxy.layers.http._events import (
 )
 from mitmproxy.proxy.layers.http._hooks import (
     HttpRequestHeadersHook,
+    HttpRequestHook,
     HttpResponseHeadersHook,
     HttpResponseHook,
 )
@@ -47,7 +49,7 @@ from agentfence.mitm.framing import body_size
 from agentfence.mitm.injecting import BytesInjected
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from mitmproxy import http
     from mitmproxy.proxy import layer
@@ -61,6 +63,9 @@ _MAX_DRAINED = 268_435_456
 _MAX_DRAIN_SECONDS = 30.0
 _MAX_REQUEST_SECONDS = 300.0
 """That a head may take, and then a body that is judged; what is streamed may take for ever."""
+_HOOKS = (HttpRequestHeadersHook, HttpRequestHook, HttpResponseHeadersHook, HttpResponseHook)
+_OF_CLIENT = frozenset((RequestHeaders, RequestData, RequestEndOfMessage))
+_OF_SERVER = frozenset((ResponseHeaders, ResponseData, ResponseEndOfMessage))
 
 
 class Growth(Enum):
@@ -77,6 +82,10 @@ class Limits(Protocol):
     @property
     def max_body(self) -> int:
         """The largest body that is judged, in bytes."""
+        ...
+
+    def call_hooks(self, hook: commands.StartHook) -> bool:
+        """Call what the addons have for a hook; False where the host is to start it, or to go on with it."""
         ...
 
     def growth(self, flow: http.HTTPFlow, beginning: bytes | None) -> Growth:
@@ -116,9 +125,41 @@ class FenceStream(HttpStream):
     """One request and its answer, held to the fence's limits."""
 
     limits: Limits
+    reader: Http1Server | None = None
+    """What reads the client's requests."""
     _drained = 0
 
     def _handle_event(self, event: events.Event) -> layer.CommandGenerator[None]:
+        """Hand an event to the state that it is for, at once where the host has three functions between."""
+        state: Callable[[Any], layer.CommandGenerator[None]] = self._handle_other
+        if type(event) in _OF_CLIENT:
+            state = self.client_state
+        elif type(event) in _OF_SERVER:
+            state = self.server_state
+        return self._call_hooks(state(event))
+
+    def _call_hooks(self, work: layer.CommandGenerator[None]) -> layer.CommandGenerator[None]:
+        """Call in the middle of the work what addons have for its hooks, and leave the rest to the host."""
+        reply = None
+        while True:
+            try:
+                command = work.send(reply)
+            except StopIteration:
+                return
+            is_done = (
+                isinstance(command, _HOOKS) and self._may_go_on(command) and self.limits.call_hooks(command)
+            )
+            reply = None if is_done else (yield command)
+
+    def _may_go_on(self, hook: commands.StartHook) -> bool:
+        """Whether a hook may be followed by more at once.
+
+        Not where the client's next request is there already: answered in the middle of one another, a few
+        hundred would be too deep.
+        """
+        return self.reader is not None and (type(hook) is HttpRequestHeadersHook or not self.reader.buf)
+
+    def _handle_other(self, event: events.Event) -> layer.CommandGenerator[None]:
         if isinstance(event, events.Wakeup):
             if self.client_state == self.state_drain:
                 yield from self._cut()
@@ -235,6 +276,8 @@ class FenceStream(HttpStream):
                 if answer is not None:
                     yield from self._replace_answer(answer)
                     return True
+            else:
+                return False  # the host would look once more
         return (yield from super().check_invalid(request))
 
     def _check_answer_size(self) -> layer.CommandGenerator[bool]:
@@ -414,6 +457,10 @@ class FenceLayer(HttpLayer):
     limits: Limits
 
     def _handle_event(self, event: events.Event) -> layer.CommandGenerator[None]:
+        is_own = isinstance(event, (events.Start, BytesInjected))
+        return self._handle_own(event) if is_own else super()._handle_event(event)
+
+    def _handle_own(self, event: events.Event) -> layer.CommandGenerator[None]:
         if isinstance(event, events.Start) and self.context.client.alpn != b"h2":
             server = FenceHttp1Server(self.context.fork())
             server.streams = self.streams
@@ -430,6 +477,8 @@ class FenceLayer(HttpLayer):
         """Make the stream for one request."""
         stream = FenceStream(_fork(self.context), stream_id)
         stream.limits = self.limits
+        reader = self.connections.get(self.context.client)
+        stream.reader = reader if isinstance(reader, Http1Server) else None
         self.streams[stream_id] = stream
         yield from self.event_to_child(stream, events.Start())
 

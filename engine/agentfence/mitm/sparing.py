@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from agentfence.mitm.dispatch import remember
 from agentfence.mitm.framing import spare_framing
+from agentfence.mitm.lookups import spare_lookups
 from agentfence.mitm.part_types import spare_checks
 
 if TYPE_CHECKING:
@@ -17,3 +18,4 @@ def spare_work(addons: AddonManager) -> None:
     remember(addons)
     spare_checks()
     spare_framing()
+    spare_lookups()

@@ -8,6 +8,8 @@ from functools import partial
 from http import HTTPStatus
 from typing import TYPE_CHECKING
 
+from mitmproxy import ctx
+
 from agentfence.core.agents import Agents
 from agentfence.core.effects import Answer, Ask, Drop, Forward, Withdraw
 from agentfence.core.event_stream import message_event
@@ -19,6 +21,7 @@ from agentfence.core.session import Conversation, Transport
 from agentfence.core.values import replace
 from agentfence.mitm.answers import AnswerSide
 from agentfence.mitm.asked_calls import AskedCalls
+from agentfence.mitm.dispatch import RememberingAddons
 from agentfence.mitm.exchange import Exchange, Stage
 from agentfence.mitm.heads import RequestHeads
 from agentfence.mitm.injecting import inject
@@ -43,6 +46,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from mitmproxy import http
+    from mitmproxy.proxy.commands import StartHook
     from mitmproxy.tls import ClientHelloData
 
     from agentfence.approval.interface import Approver
@@ -287,6 +291,11 @@ class Surface(AnswerSide):
     def max_body(self) -> int:
         """The largest body that is judged, in bytes."""
         return self.fence.settings.gate.max_body
+
+    def call_hooks(self, hook: StartHook) -> bool:
+        """Call what the addons have for a hook; False where the host is to start it, or to go on with it."""
+        addons = ctx.master.addons
+        return isinstance(addons, RememberingAddons) and addons.begin(hook)
 
     def growth(self, flow: http.HTTPFlow, beginning: bytes | None) -> Growth:
         """Say what becomes of a body over `max_body`; `beginning` is None before any of it came."""

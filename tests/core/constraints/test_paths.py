@@ -21,6 +21,7 @@ from agentfence.core.constraints.path_globs import is_pattern
 from agentfence.core.constraints.path_rewriting import rewritings
 from agentfence.core.constraints.path_text import Host, Refused, read_path
 from agentfence.core.constraints.paths import build
+from agentfence.disk import resolve_links
 
 FOLDER = Path(__file__).parents[2] / "cases" / "paths"
 BLOCKS = [block for file in sorted(FOLDER.glob("*.yaml")) for block in yaml.safe_load(file.read_text())]
@@ -355,7 +356,7 @@ def test_links_on_a_real_disk_are_followed(tmp_path):
     constraint = build(
         {"roots": [str(project)], "deny": ["src/secret"], "follow_links": True}, BuildContext()
     )
-    circumstances = Circumstances(resolve_links=lambda path: str(Path(path).resolve(strict=False)))
+    circumstances = Circumstances(resolve_links=resolve_links)
     expected = {
         "in/main.py": None,
         "new/file": None,
