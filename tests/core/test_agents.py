@@ -19,6 +19,16 @@ def test_agent_is_a_user_that_was_checked_or_an_address(
     assert agent_of(user, "192.0.2.7", chooses_user=chooses_user) == agent
 
 
+@pytest.mark.parametrize("address", ["127.0.0.1", "127.0.0.2", "127.9.9.9", "::1", "::ffff:127.0.0.3"])
+def test_agent_sheds_nothing_by_another_address_of_this_machine(address: str) -> None:
+    """What came back to it counts for what it sends from there, and so do its rates."""
+    agents, first = Agents(), agent_of(None, "127.0.0.1", chooses_user=False)
+    second = agent_of(None, address, chooses_user=False)
+
+    assert second.client == "address:127.0.0.1"
+    assert agents.session_of(second) is agents.session_of(first)
+
+
 @pytest.mark.parametrize(
     ("one", "other", "same"),
     [

@@ -7,16 +7,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from talking import (
     ALLOW,
+    ASK,
     DENY,
     MIXED,
     Talk,
     answer_events,
     as_bytes,
+    begin_session,
     call,
     cancelled,
     codes,
     error,
     events,
+    exchange,
     forwarded,
     kinds,
     notification,
@@ -27,7 +30,7 @@ from talking import (
 from agentfence.core.answers import post_failed, refuse_answer, server_gone, unread_answer
 from agentfence.core.calls_in_flight import Stage
 from agentfence.core.effects import Withdraw
-from agentfence.core.session import Transport
+from agentfence.core.session import Conversation, Transport
 
 READ = call("read", 1)
 DENIED = {"inputRequests": {"a": {"method": "sampling/createMessage"}}}
@@ -341,7 +344,7 @@ def test_stream_that_resumes_another_brings_answers_to_unknown_calls() -> None:
     assert codes(talk.server(result(2, DENIED))) == [(2, -32001)]
     assert forwarded(talk.server(error(None))) == [error(None)]
     assert forwarded(talk.server(result(3, {"task": {"taskId": "t"}})))
-    assert talk.session.tasks_at_servers.find(None, "t") is not None
+    assert talk.session.tasks_at_servers.find("", "t") is not None
 
 
 values = st.recursive(
@@ -372,3 +375,49 @@ def test_any_bytes_of_a_server_end_a_call_with_at_most_one_result(bodies: list[b
     results = [message for message in passed if "result" in message]
     assert len(results) <= 1
     assert any(str(message.get("id")) == "1" for message in passed), "the call has an answer"
+
+
+@pytest.mark.parametrize("id_", ["0x5", "0b101", "0o5", "\ufeff5"])
+def test_answer_that_javascript_takes_for_one_to_a_waiting_call_does_not_pass(id_: str) -> None:
+    talk = begin_session(ASK)
+    assert kinds(talk.agent(call("send", 5))) == ["Ask"]
+
+    assert [event["reason_code"] for event in events(exchange(talk, resumes=True).server(result(id_)))] == [
+        "response_unmatched"
+    ]
+    assert [event["reason_code"] for event in events(exchange(talk).server(error(id_)))] == [
+        "response_unmatched"
+    ]
+
+
+def test_exchange_brings_no_answer_to_what_a_person_is_asked_about_in_another() -> None:
+    talk = Talk(ALLOW, transport=Transport.HTTP)
+    talk.conversation.asks_about = lambda id_: id_ in {5, "5"}
+    assert forwarded(talk.server(error(6))) == [error(6)]
+    assert not forwarded(talk.server(error("0x5")))
+    talk.conversation.carries_other_answers = talk.conversation.resumes = True
+
+    assert forwarded(talk.server(result(6))) == [result(6)]
+    assert [forwarded(talk.server(result(id_))) for id_ in (5, "5", "0x5")] == [[], [], []]
+
+
+@pytest.mark.parametrize("method", ["tasks/get", "tasks/result"])
+def test_task_of_one_server_is_unknown_to_another_without_a_name(method: str) -> None:
+    talk = Talk(ALLOW, transport=Transport.HTTP)
+    talk.conversation.origin = "https://evil.example:443"
+    talk.agent(READ)
+    talk.server(result(1, {"task": {"taskId": "t"}}))
+    assert kinds(talk.agent(request(method, 2, taskId="t"))) == ["Record", "Forward"]
+
+    talk.conversation = Conversation(talk.session, Transport.HTTP, None)
+    talk.conversation.origin = "https://good.example:443"
+
+    assert codes(talk.agent(request(method, 2, taskId="t"))) == [(2, -32001)]
+
+
+def test_names_that_a_server_chooses_take_little_room() -> None:
+    talk = Talk(ALLOW)
+    talk.server(request("x" * 100_000, 1))
+    (waiting,) = talk.conversation.from_server.sent()
+
+    assert len(waiting.method) < 1_000

@@ -161,3 +161,15 @@ def test_call_that_its_sender_cancelled_is_not_sent(approval: Approval | None, s
     waits.conversation.from_client.put(call)
 
     assert with_known_outcomes(waits).members[0].approval == settled
+
+
+def test_approval_holds_for_its_own_server_also_where_the_policy_names_none() -> None:
+    session, call = Session("agent", is_identified=True), member(replace(ASK, remember="tool"))
+    here, there = (pending(call, session=session) for _ in range(2))
+    here.conversation.origin, there.conversation.origin = (
+        "https://good.example:443",
+        "https://evil.example:443",
+    )
+    remember(call, KEEP, here, NOW)
+
+    assert [with_known_outcomes(asked).members[0].is_open for asked in (here, there)] == [False, True]

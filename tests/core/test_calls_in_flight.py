@@ -52,8 +52,8 @@ def test_only_what_was_sent_can_be_answered(calls: CallsInFlight, stage: Stage, 
 @pytest.mark.parametrize(
     ("id_", "is_meant"),
     [
-        *((id_, True) for id_ in (1, "1", "01", " 1.0 ", "1e0", "")),
-        *((id_, False) for id_ in ("1.5", "x", "nan", "inf", 2, "2")),
+        *((id_, True) for id_ in (1, "1", "01", " 1.0 ", "1e0", "", "0x1", "0B1", " 0o1", "\ufeff1")),
+        *((id_, False) for id_ in ("1.5", "x", "nan", "inf", 2, "2", "0x2", "0x", "-0x1", "0xg")),
     ],
 )
 def test_call_may_be_meant_by_what_javascript_takes_for_its_id(

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from agentfence.core.http.message import HttpRefusal
@@ -139,7 +141,7 @@ def test_header_of_a_parameter_is_held_to_the_tool_that_this_server_has_shown(
     talk = conversation()
     schema = {"type": "object", "properties": {"branch": {"type": "string", "x-mcp-header": "Branch"}}}
     for peer, tool in ((talk.peer, "deploy"), ("another server", "elsewhere")):
-        talk.session.tools.learn(peer, tool, KnownTool("digest", schema, 1))
+        talk.session.tools.learn(peer, tool, KnownTool("digest", json.dumps(schema)))
     message = Request(1, method, {"name": name, "arguments": {"branch": "main"}})
 
     assert (header_refusal([message], ASSUMED, talk, (("Mcp-Param-Branch", said),)) is None) is passes

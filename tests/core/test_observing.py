@@ -17,6 +17,7 @@ from agentfence.core.known_tools import MOST_TOOLS, KnownTool, KnownTools, diges
 from agentfence.core.observing import _MOST_NOTES
 from agentfence.core.pins import Lock, Pin, PinState, pin_of, read_lock, write_lock
 from agentfence.core.session import Conversation, Session, Transport
+from agentfence.core.tool_schemas import OwnSchema
 
 ALLOW = 'version: "1"\ndefaults: {decision: allow}\n'
 SCHEMA: dict[str, Any] = {
@@ -50,8 +51,9 @@ class Agent:
         codes = [str(effect.event["reason_code"]) for effect in effects if isinstance(effect, Record)]
         if not any(isinstance(effect, Forward) for effect in effects):
             return codes, None
-        answer = json.dumps({"jsonrpc": "2.0", "id": self.id, "result": result}).encode()
-        back = server_message(self.gate, answer, talk, Circumstances(NOW))
+        answer = {"jsonrpc": "2.0", "id": self.id, "result": result}
+        body = json.dumps(answer, ensure_ascii=False).encode()
+        back = server_message(self.gate, body, talk, Circumstances(NOW))
         notes = [
             str(effect.event["reason_code"])
             for effect in back
@@ -314,20 +316,62 @@ def test_other_files_are_no_lock(text: str) -> None:
         read_lock(text, "x")
 
 
-def test_what_is_kept_of_tools_is_bounded() -> None:
+@pytest.mark.parametrize(
+    ("name", "tool"),
+    [
+        ("{:04}", KnownTool("d", "x" * 9_996)),
+        ("{:04}", KnownTool("d", arguments=OwnSchema("x" * 9_996))),
+        ("{:010000}", KnownTool("d")),
+    ],
+)
+def test_what_is_kept_of_tools_is_bounded(name: str, tool: KnownTool) -> None:
     tools = KnownTools()
     for number in range(3_000):
-        tools.learn("a", str(number), KnownTool("d", None, 10_000))
+        tools.learn("a", name.format(number), tool)
 
-    assert tools.find("a", "0") is None
-    assert tools.find("a", "2999") is not None
-    assert sum(tools.find("a", str(number)) is not None for number in range(3_000)) == 419
+    assert tools.find("a", name.format(0)) is None
+    assert tools.find("a", name.format(2999)) is not None
+    assert sum(tools.find("a", name.format(number)) is not None for number in range(3_000)) == 419
+
+
+def test_what_is_kept_of_many_servers_is_bounded_and_those_of_most_are_forgotten_first() -> None:
+    tools = KnownTools()
+    tools.learn("small", "t", KnownTool("d"))
+    for server in ("a", "b", "c", "d", "e"):
+        tools.learn(server, "t", KnownTool("d", "x" * 4_000_000))
+
+    assert tools.find("small", "t") is not None
+    assert not tools.has_forgotten("small")
+    assert sum(tools.find(server, "t") is not None for server in "abcde") == 4
+    assert [tools.has_forgotten(server) for server in "abcde"].count(True) == 1
+
+
+def test_schemas_are_kept_where_headers_repeat_arguments() -> None:
+    agent = Agent(ALLOW)
+    mirrored = {"type": "object", "properties": {"a": {"type": "string", "x-mcp-header": "A"}}}
+    agent.list(READ, {"name": "plain"}, {"name": "mirrored", "inputSchema": mirrored})
+
+    found = [agent.session.tools.find("http://127.0.0.1:1", name) for name in ("read", "plain", "mirrored")]
+    assert [json.loads(tool.mirrored or "null") for tool in found if tool] == [None, None, mirrored]
+
+
+def test_two_tools_of_one_name_are_refused_also_with_very_many_between_them() -> None:
+    """What is kept of a server has an end, and a list could name the changed tool before it."""
+    agent = Agent(
+        ALLOW + "pins: require\nvalidate_arguments: true\n",
+        Lock({"http://127.0.0.1:1": {"read": pin_of(READ)}}),
+    )
+    note = "\u4e2d" * 10_000  # three bytes each in the answer, and six characters in what is kept
+    between = [{"name": f"t{n}", "inputSchema": {"description": note}} for n in range(75)]
+    agent.list({**READ, "description": "changed"}, *between, READ)
+
+    assert agent.call("read", path="a") == "tool_changed"
 
 
 def test_what_is_kept_of_tools_with_long_names_is_bounded() -> None:
     tools = KnownTools()
     for number in range(100):
-        tools.learn("a", f"{number}".zfill(1_000_000), KnownTool("d", None, 0))
+        tools.learn("a", f"{number}".zfill(1_000_000), KnownTool("d"))
 
     assert sum(tools.find("a", f"{number}".zfill(1_000_000)) is not None for number in range(100)) == 4
 

@@ -69,3 +69,14 @@ def test_approval_can_hold_for_an_agent_that_is_known_by_more_than_its_address()
 def test_nothing_else_needs_a_person(message):
     with pytest.raises(TypeError):
         ask(message)
+
+
+def test_server_without_a_name_is_shown_by_its_origin():
+    conversation = Conversation(Session("me", is_identified=True), Transport.HTTP, None)
+    conversation.origin = "https://mcp.example.com:443"
+    member = Judged("call-1", Request(1, "tools/call", {"name": "send"}), DECISION)
+    events = make_gate('version: "1"').events
+
+    question = question_about(member, conversation, events)
+
+    assert (question.server, question.origin) == (None, "https://mcp.example.com:443")

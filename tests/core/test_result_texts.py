@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from talking import Talk
 
 from agentfence.core.effects import Forward
-from agentfence.core.result_texts import texts_of_value
+from agentfence.core.result_texts import texts_of_answer, texts_of_value
 
 KEYS = st.sampled_from(["type", "text", "data", "tools", "name", "inputSchema", "properties", "content"])
 SCALARS = st.none() | st.booleans() | st.integers(-9, 9) | st.sampled_from(["image", "text", "a"])
@@ -16,10 +19,45 @@ VALUES = st.recursive(
 )
 
 
-def test_octets_of_a_picture_are_no_text() -> None:
-    texts, keys = texts_of_value({"type": "image", "data": "iVBORw0", "alt": "a cat"})
+PICTURE = {"type": "image", "data": "iVBORw0", "alt": "a cat"}
 
-    assert (sorted(texts), sorted(keys)) == (["a cat", "image"], ["alt", "data", "type"])
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        {"content": [PICTURE]},
+        {"messages": [{"role": "user", "content": PICTURE}]},
+        {"content": [{"type": "tool_result", "content": [PICTURE]}]},
+        {"task": {"result": {"content": [{**PICTURE, "type": "audio"}]}}},
+    ],
+)
+def test_octets_of_a_picture_are_no_text(answer: Any) -> None:
+    texts, keys = texts_of_answer(answer)
+
+    assert "iVBORw0" not in texts
+    assert "a cat" in texts
+    assert {"alt", "data", "type"} <= set(keys)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        PICTURE,
+        [PICTURE],
+        {"structuredContent": PICTURE},
+        {"structuredContent": {"content": [PICTURE]}},
+        {"data": {"type": "image", "data": {"text": "iVBORw0"}}},
+        {"content": [{"type": "resource", "resource": PICTURE}]},
+        {"content": [{**PICTURE, "type": "text"}]},
+    ],
+)
+def test_what_is_called_a_picture_elsewhere_is_text(answer: Any) -> None:
+    """Models get structured results as JSON, with all that is in them."""
+    assert "iVBORw0" in texts_of_answer(answer)[0]
+
+
+def test_definitions_of_tools_hold_no_pictures() -> None:
+    assert "iVBORw0" in texts_of_value({"inputSchema": {"properties": {"content": PICTURE}}})[0]
 
 
 def test_member_named_type_may_be_anything() -> None:

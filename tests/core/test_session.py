@@ -96,15 +96,15 @@ def test_what_was_negotiated_wins_over_what_is_spoken(session: Session) -> None:
 
 def test_what_is_known_of_a_server_stays_when_its_name_changes(session: Session) -> None:
     conversation = Conversation(session, Transport.STDIO, None)
-    tool, task = KnownTool("sha256:0", None, 0), Task("call-1", "rule", Verdict.ALLOW)
+    tool, task = KnownTool("sha256:0"), Task("call-1", "rule", Verdict.ALLOW)
     session.tools.learn(conversation.peer, "read", tool)
-    session.tasks_at_servers.learn(conversation.server, "t", task)
+    session.tasks_at_servers.learn(conversation.peer, "t", task)
     session.tasks_at_servers.learn("other", "t", task)
 
     for name in ("files", "files", "disk", None):
         conversation.rename_server(name)
         assert conversation.server == name
         assert session.tools.find(conversation.peer, "read") is tool
-        assert session.tasks_at_servers.find(name, "t") is task
+        assert session.tasks_at_servers.find(conversation.peer, "t") is task
     assert session.tasks_at_servers.find("files", "t") is None
     assert session.tasks_at_servers.find("other", "t") is task

@@ -33,7 +33,7 @@ def test_task_is_known_on_its_server_alone() -> None:
 
     assert known.find("files", "t") is TASK
     assert known.find("github", "t") is None
-    assert known.find(None, "t") is None
+    assert known.find("", "t") is None
     assert known.find("files", "u") is None
 
 

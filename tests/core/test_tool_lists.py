@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 from talking import Talk
 
-from agentfence.core.effects import Forward
+from agentfence.core.effects import Ask, Forward
 from agentfence.core.jsonrpc import Response
+from agentfence.core.session import Transport
 from agentfence.core.tool_lists import without_denied
 
 TOOLS: list[Any] = [{"name": "read", "description": "é", "n": 1.0}, {"name": "drop"}, {"name": "Drop"}]
@@ -78,6 +79,7 @@ tools:
   old: {decision: allow, expires: 2001-01-01}
   drop_now: allow
   drop: deny
+methods: {roots/list: allow}
 """
 LISTED = {
     "tools": [{"name": name} for name in ("read", "send", "write", "old", "drop_now", "drop", "unknown")]
@@ -129,3 +131,28 @@ def test_lists_in_an_array_are_filtered_and_the_rest_of_it_stays() -> None:
     for answer, id_ in ((passed[0], "b"), (passed[3], 1)):
         assert answer["id"] == id_
         assert [tool["name"] for tool in answer["result"]["tools"]] == ["read", "send", "write"]
+
+
+@pytest.mark.parametrize("policy", [POLICY, POLICY.replace("roots/list: allow", "roots/list: ask")])
+def test_a_list_that_asks_the_agent_for_something_is_filtered_too(policy: str) -> None:
+    talk = Talk(policy)
+    talk.agent({"jsonrpc": "2.0", "id": 1, "method": "tools/list"})
+    asking = {**LISTED, "inputRequests": {"a": {"method": "roots/list"}}}
+    effects = talk.server({"jsonrpc": "2.0", "id": 1, "result": asking})
+    *_, effect = talk.say(effects) if isinstance(effects[-1], Ask) else effects
+
+    assert isinstance(effect, Forward)
+    result = json.loads(effect.body)["result"]
+    assert [tool["name"] for tool in result["tools"]] == ["read", "send", "write"]
+    assert result["inputRequests"] == asking["inputRequests"]
+
+
+def test_list_that_a_stream_brings_to_an_unknown_call_is_filtered_whatever_stands_between_its_tools() -> None:
+    talk = Talk(POLICY, transport=Transport.HTTP)
+    talk.conversation.carries_other_answers = talk.conversation.resumes = True
+    mixed = {"tools": [{"title": "no name"}, *LISTED["tools"], 1]}
+    *_, effect = talk.server({"jsonrpc": "2.0", "id": 1, "result": mixed})
+
+    assert isinstance(effect, Forward)
+    tools = json.loads(effect.body)["result"]["tools"]
+    assert [tool.get("name") for tool in tools if isinstance(tool, dict)] == [None, "read", "send", "write"]

@@ -31,7 +31,7 @@ from e2e.fence import (
     send_raw,
     start_proxy,
 )
-from e2e.network import RecordingUpstream, free_port, start_recording_upstream
+from e2e.network import RecordingUpstream, Response, free_port, start_recording_upstream
 from e2e.parts import call, open_client, stdio_server
 from e2e.process import Process
 
@@ -805,6 +805,31 @@ def test_proxy_without_a_terminal_asks_by_queue(home: Path, upstream: RecordingU
             assert asked["remember"] is None  # the policy lets it, but an address is nobody
             left.leave()
             assert read(attendant)["outcome"] == "cancelled"
+
+
+@pytest.mark.parametrize("id_", ["1", '"1"', '"0x1"'])
+def test_no_stream_answers_what_a_person_is_asked_about_where_no_session_ties_them(
+    id_: str, home: Path, upstream: RecordingUpstream
+) -> None:
+    answer = b'data: {"jsonrpc":"2.0","id":%b,"result":{"content":[]}}\n\n' % id_.encode()
+    url = origin(upstream)
+    with (
+        start_proxy(home, launch="launcher", upstream=url, policy=POLICY) as proxy,
+        attend(home) as attendant,
+    ):
+        wait_until_attended(home, 1)
+        asking = Asking(proxy)
+        asked = read(attendant)
+        upstream.answer = lambda _: Response(
+            iter([answer, b'data: {"jsonrpc":"2.0","id":77,"result":{}}\n\n']),
+            headers=(("Content-Type", "text/event-stream"),),
+        )
+        told = send_raw(proxy.port, b"GET /mcp HTTP/1.1\r\nHost: localhost\r\nLast-Event-ID: 1\r\n\r\n")
+        approvals(home, "--deny", asked["id"])
+
+        assert asking.reason_code() == "approval_denied"
+        assert answer not in told
+        assert b'"id":77' in told, "a replay"
 
 
 def as_user(upstream: RecordingUpstream, id_: int, user: str) -> bytes:

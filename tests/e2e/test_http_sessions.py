@@ -131,6 +131,18 @@ def test_answer_that_is_result_and_error_ends_its_call_with_an_error(session: Se
     assert session.post(call_body("read_file", 1)).json()["error"]["code"] == -32003
 
 
+@pytest.mark.parametrize("id_", [b"1", b"null"])
+def test_error_of_http_sends_no_person_where_none_may_be_sent(id_: bytes, session: Session) -> None:
+    """Clients take a message from it, whatever the status."""
+    asking = b'{"mode":"url","message":"m","url":"http://127.0.0.1:1/"}'
+    error = b'{"code":-32042,"message":"m","data":{"elicitations":[%b]}}' % asking
+    session.upstream.answer = lambda _: Response(b'{"jsonrpc":"2.0","id":%b,"error":%b}' % (id_, error), 400)
+    told = session.post(call_body("read_file", 1)).json()
+
+    assert (told["id"], told["error"]["code"] in {-32001, -32003}) == (1, True)
+    assert "elicitations" not in str(told)
+
+
 def test_post_gets_its_own_answer_once(session: Session) -> None:
     session.upstream.answer = lambda _: Response(
         iter([event(2, 1), event(1, 2), event(1, 3)]), headers=(EVENT_STREAM,)

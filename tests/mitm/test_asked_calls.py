@@ -84,6 +84,16 @@ def test_what_two_programs_ask_under_one_id_is_taken_back_together() -> None:
     with calls.waiting(first, PLACE):
         with calls.waiting(second, PLACE):
             assert set(calls.cancelled_by(cancelling(1), PLACE)) == ids
+            assert calls.is_about(PLACE, "1")
         assert calls.cancelled_by(cancelling(1), PLACE) == (first.question.call_id,)
 
     assert calls.cancelled_by(cancelling(1), PLACE) == ()
+    assert not calls.is_about(PLACE, 1)
+
+
+def test_call_is_asked_about_in_its_own_place() -> None:
+    calls = AskedCalls()
+    with calls.waiting(asked("x"), PLACE):
+        assert calls.is_about(PLACE, "x")
+        assert not calls.is_about(PLACE, "y")
+        assert not calls.is_about(("user:b", *PLACE[1:]), "x")

@@ -138,16 +138,19 @@ class FileLog:
     def _change_files(self) -> None:
         """Go on in the file that is at the path now. The chain goes on too: what is gone shows."""
         self._chain = self._chain_at_end()
-        before, size = first_event(self._descriptor), None
-        while size is None:
+        before = first_event(self._descriptor)
+        while True:
             descriptor, identity = self._open()
             try:
                 _wait_for_lock(descriptor)
                 is_next = _is_next(before, first_event(descriptor))
                 size = _size_at(self._path, identity)
-            finally:
-                if size is None:
-                    os.close(descriptor)
+            except BaseException:
+                os.close(descriptor)
+                raise
+            if size is not None:
+                break
+            os.close(descriptor)  # it was replaced once more
         os.close(self._descriptor)
         self._descriptor, self._identity, self._begun = descriptor, identity, None
         if not is_next:

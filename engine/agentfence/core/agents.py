@@ -14,6 +14,8 @@ from agentfence.core.values import frozen
 
 _MAX_AGENTS: Final = 10_000
 _MAX_AGENTS_OF_ONE: Final = 1_000
+_LOOPBACK: Final = "loopback"
+_THIS_MACHINE: Final = "127.0.0.1"
 
 
 @frozen
@@ -28,10 +30,16 @@ class Agent:
 
 
 def agent_of(user: str | None, address: str, *, chooses_user: bool) -> Agent:
-    """Give who sent a request; `chooses_user`: any name is taken, so that it says nothing."""
-    client = f"address:{address}" if user is None else f"user:{user}"
+    """Give who sent a request; `chooses_user`: any name is taken, so that it says nothing.
+
+    A program may have any address of the loopback when it connects, so all of them are one agent's.
+    """
+    network = network_of(address)
+    client = (
+        f"address:{_THIS_MACHINE if network == _LOOPBACK else address}" if user is None else f"user:{user}"
+    )
     if user is None or chooses_user:
-        return Agent(client, network_of(address), is_identified=False)
+        return Agent(client, network, is_identified=False)
     return Agent(client, client, is_identified=True)
 
 
@@ -64,5 +72,5 @@ def network_of(address: str) -> str:
     mapped = ip.ipv4_mapped if ip.version == 6 else None
     ip = mapped or ip
     if ip.is_loopback:
-        return "loopback"
+        return _LOOPBACK
     return f"net:{ip.version}:{ip.packed[: 3 if ip.version == 4 else 8].hex()}"

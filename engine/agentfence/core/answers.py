@@ -175,12 +175,13 @@ def _response(gate: Gate, response: Response, arrival: Arrival) -> Effects:
         return _refuse(gate, (call,), conversation, arrival.circumstances.time, problem)
     notes = observe_answer(gate, conversation, call, response, arrival.circumstances.time)
     nested = nested_requests(response)
+    shown = _shown_list(gate, response, arrival) if is_list else None
     if nested:
         members = _judge_nested(gate, nested, call.call_id, arrival)
-        return (*notes, *_settle(gate, members, arrival, HeldAnswer(call, response)))
+        passing = arrival if shown is None else replace(arrival, body=shown)
+        return (*notes, *_settle(gate, members, passing, HeldAnswer(call, response)))
     conversation.end(call)
     learn_answer(conversation, call, response, from_server=False)
-    shown = _shown_list(gate, response, arrival) if is_list else None
     passed = _pass(arrival) if shown is None else (Forward(shown),)
     return (*notes, _answered(gate, call, response, arrival), *passed)
 
@@ -211,6 +212,8 @@ def _call_before(gate: Gate, response: Response, conversation: Conversation) -> 
     answered = conversation.find_answered(response.id)
     if answered is not None:
         return answered
+    if conversation.is_asked_about(response.id):
+        return None
     call_id, revision = gate.next_call_id(), conversation.revision
     return CallInFlight(response.id, call_id, "", revision, "protocol", Verdict.ALLOW, Stage.SENT)
 
@@ -221,7 +224,9 @@ def _is_foreign_error(response: Response, conversation: Conversation) -> bool:
         return False
     if response.id is None:
         return True
-    return not (conversation.carries_other_answers or conversation.may_be_meant_by(response.id))
+    if conversation.carries_other_answers or conversation.may_be_meant_by(response.id):
+        return False
+    return not conversation.is_asked_about(response.id)
 
 
 def _foreign_error(gate: Gate, response: Response, arrival: Arrival) -> Effects:

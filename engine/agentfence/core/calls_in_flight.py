@@ -45,6 +45,8 @@ class Stage(Enum):
     """The question about it counts as answered with no."""
 
 
+_BASES = frozenset({"0x", "0o", "0b"})
+"""What JavaScript's `Number` takes for the beginning of a number to another base."""
 _WHEN_CANCELLED = {
     Stage.ASKED: Stage.WITHDRAWN,
     Stage.HELD: Stage.WITHDRAWN,
@@ -79,8 +81,11 @@ def meanings(id: Id) -> tuple[Id, Id]:  # noqa: A002 - JSON-RPC's word
 
 def _as_number(text: str) -> int | str:
     """Give what `Number(text)` gives, where that is a whole number; SDKs look answers up so."""
+    digits = text.replace("\ufeff", "").strip() or "0"
     try:
-        number = float(text.strip() or "0")
+        if digits[:2].lower() in _BASES:
+            return int(digits, 0)
+        number = float(digits)
     except ValueError:
         return text
     return int(number) if number.is_integer() else text

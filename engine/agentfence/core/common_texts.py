@@ -35,6 +35,13 @@ _FORMS = (
     "https://www.youtube.com/watch?v=",
     *("http://localhost:8080/", "http://127.0.0.1:8000/", "https://example.com/", "https://www.example.com/"),
     *("refs/heads/main", "/usr/local/bin/", "node_modules/", "2>/dev/null", "Lorem ipsum dolor sit amet"),
+    '<!DOCTYPE html><html><head><title></title></head><body><div class="',
+    '<html lang="en"><head><meta charset="utf-8"><title>',
+    '<meta name="viewport" content="width=device-width, initial-scale=1.0">',
+    *("</p></div></body></html>", "</li></ul></div></body></html>", "</script></body></html>"),
+    *('<?xml version="1.0" encoding="UTF-8"?>', "http://www.w3.org/2000/svg", "xmlns:xlink="),
+    '"$schema": "http://json-schema.org/draft-07/schema#", "type": "object", "properties": {"type": "string"',
+    '"$schema": "https://json-schema.org/draft/2020-12/schema", "type": "object", "properties": {',
     *(
         "#!/usr/bin/env python3",
         "from __future__ import annotations",

@@ -55,7 +55,7 @@ def judge_by_policy(
     """Decide what may be judged; an allowed or asked `tools/call` is counted for its rule's rate."""
     id_ = message.id if isinstance(message, Request) else None
     if message.method != "tools/call":
-        find_task = partial(conversation.tasks(from_server=from_server).find, conversation.server)
+        find_task = partial(conversation.tasks(from_server=from_server).find, conversation.peer)
         decision = gate.engine.decide_method(message.method, message.params, circumstances, find_task)
         if decision.verdict is Verdict.DENY and conversation.revision.has_removed(message.method):
             # The answer that the server would give, as clients probe for removed methods.

@@ -24,6 +24,8 @@ _MOST_SERVERS = 200
 _LARGEST_SCHEMA = 65_536
 _MOST_CHARACTERS = 4_194_304
 """Of all names and schemas of one server."""
+_MOST_CHARACTERS_OF_ALL = 16_777_216
+_MIRRORED = '"x-mcp-header"'
 
 
 @frozen
@@ -31,21 +33,25 @@ class KnownTool:
     """One tool, as its server last described it."""
 
     digest: str
-    schema: Json
-    """Its `inputSchema`; None for one that is not there or too large."""
-    size: int
-    """Of the schema as JSON, in characters."""
+    mirrored: str = ""
+    """Its `inputSchema` as JSON, where headers repeat some arguments: as a value it takes far more room."""
     arguments: OwnSchema | None = None
     """What holds calls to the schema, where the policy wants that."""
+
+    @property
+    def size(self) -> int:
+        """How many characters are kept of it."""
+        return max(len(self.mirrored), 0 if self.arguments is None else self.arguments.size)
 
 
 class KnownTools:
     """The tools of the servers of one agent."""
 
-    __slots__ = ("_has_forgotten", "_servers")
+    __slots__ = ("_has_forgotten", "_servers", "_size")
 
     def __init__(self) -> None:
         self._servers: OrderedDict[str, _Tools] = OrderedDict()
+        self._size = 0
         self._has_forgotten = False
 
     def find(self, peer: str, name: str) -> KnownTool | None:
@@ -65,18 +71,29 @@ class KnownTools:
             tools = self._servers[peer] = _Tools()
             tools.has_forgotten = self._has_forgotten
             if len(self._servers) > _MOST_SERVERS:
-                self._servers.popitem(last=False)
-                self._has_forgotten = True
+                self._forget(next(iter(self._servers)))
+        before = tools.size
         tools.put(name, tool)
+        self._size += tools.size - before
+        while self._size > _MOST_CHARACTERS_OF_ALL:
+            self._forget(max(self._servers, key=lambda other: self._servers[other].size))
 
     def rename(self, before: str, now: str) -> None:
         """Keep what is known of a server under another name."""
-        if before in self._servers:
-            self._servers[now] = self._servers.pop(before)
+        tools = self._servers.pop(before, None)
+        if tools is None:
+            return
+        replaced = self._servers.get(now)
+        self._size -= 0 if replaced is None else replaced.size
+        self._servers[now] = tools
 
     def other_peers_with(self, peer: str, name: str) -> list[str]:
         """Give the other servers that have a tool of this name."""
         return [other for other, tools in self._servers.items() if other != peer and name in tools.by_name]
+
+    def _forget(self, peer: str) -> None:
+        self._size -= self._servers.pop(peer).size
+        self._has_forgotten = True
 
 
 class _Tools:
@@ -100,12 +117,16 @@ class _Tools:
         self.size -= len(name) + self.by_name.pop(name).size
 
 
-def read_tool(descriptor: dict[str, Json]) -> KnownTool:
-    """Give what is kept of one entry of a `tools/list` answer."""
+def read_tool(descriptor: dict[str, Json], schema: str) -> KnownTool:
+    """Give what is kept of one entry of a `tools/list` answer, with its schema as JSON."""
+    return KnownTool(digest_of(descriptor), schema if _MIRRORED in schema else "")
+
+
+def schema_of(descriptor: dict[str, Json]) -> str:
+    """Give the `inputSchema` of such an entry as JSON; nothing for one that is not there or too large."""
     schema = descriptor.get("inputSchema")
-    size = 0 if schema is None else len(canonical(schema))
-    is_kept = isinstance(schema, dict) and size <= _LARGEST_SCHEMA
-    return KnownTool(digest_of(descriptor), schema if is_kept else None, size if is_kept else 0)
+    text = canonical(schema) if isinstance(schema, dict) else ""
+    return text if len(text) <= _LARGEST_SCHEMA else ""
 
 
 def listed_tools(result: Json) -> Iterator[tuple[str, dict[str, Json]]]:

@@ -49,4 +49,4 @@ def settled_revision(version: str) -> Revision:
 def _learn_task(conversation: Conversation, response: Response, task: Task, *, from_server: bool) -> None:
     task_id = task_id_in(response.result)
     if task_id is not None:
-        conversation.tasks(from_server=from_server).learn(conversation.server, task_id, task)
+        conversation.tasks(from_server=from_server).learn(conversation.peer, task_id, task)

@@ -6,8 +6,9 @@ HTTP: what the session settled, else the version header, else the assumed revisi
 
 from __future__ import annotations
 
+import json
 from functools import cache, lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from agentfence.core.events import tool_of
 from agentfence.core.jsonrpc import Request, Response
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
     from agentfence.core.session import Conversation
 
     type CheckMirrored = Callable[[Headers, Message | None, Revision, Json], HttpRefusal | None]
+
+
+_MOST_REMEMBERED: Final = 64
 
 
 def revision_of(messages: Sequence[Message], conversation: Conversation, headers: Headers | None) -> Revision:
@@ -90,10 +94,16 @@ def _schema_of(message: Message, conversation: Conversation) -> Json:
         return None
     tool = tool_of(message)
     known = None if tool is None else conversation.session.tools.find(conversation.peer, tool)
-    return None if known is None else known.schema
+    return None if known is None or not known.mirrored else _read_schema(known.mirrored)
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=_MOST_REMEMBERED)
+def _read_schema(text: str) -> Json:
+    schema: Json = json.loads(text)
+    return schema
+
+
+@lru_cache(maxsize=_MOST_REMEMBERED)
 def _version_header(headers: Headers) -> str | None:
     from agentfence.core.http.message import single
 

@@ -13,13 +13,14 @@ class Noted:
     __slots__ = ("_members",)
 
     def __init__(self) -> None:
-        self._members: OrderedDict[tuple[str, ...], None] = OrderedDict()
+        self._members: OrderedDict[int, None] = OrderedDict()
 
     def is_new(self, *what: str) -> bool:
         """Whether this was not noted before; from now on it was."""
-        if what in self._members:
+        noted = hash(what)  # of texts that a peer may choose as long as it likes
+        if noted in self._members:
             return False
-        self._members[what] = None
+        self._members[noted] = None
         if len(self._members) > _MOST:
             self._members.popitem(last=False)
         return True

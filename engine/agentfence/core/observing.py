@@ -14,7 +14,13 @@ from agentfence.core.decision import quoted
 from agentfence.core.effects import Record
 from agentfence.core.events import tool_of
 from agentfence.core.jsonrpc import Notification, Request
-from agentfence.core.known_tools import KnownTool, digest_of, listed_tools, read_tool
+from agentfence.core.known_tools import (
+    KnownTool,
+    digest_of,
+    listed_tools,
+    read_tool,
+    schema_of,
+)
 from agentfence.core.pins import PIN_TEXTS, PinState
 from agentfence.core.policy.model import Pins
 from agentfence.core.tool_schemas import OwnSchema
@@ -60,7 +66,10 @@ def observe_answer(
 ) -> tuple[Record, ...]:
     """Keep what an answer brings, and give what the log must know of it."""
     if tool_lists.is_list(call.method, response):
-        return tuple(_observe_tools(gate, conversation, call.call_id, response.result, time))
+        notes = tuple(_observe_tools(gate, conversation, call.call_id, response.result, time))
+        if call.method or tool_lists.is_nothing_else(response.result):
+            return notes
+        return (*notes, *_remember(gate, conversation, "", response.result, call.call_id, time))
     if call.method in _WITHOUT_FOREIGN_TEXT and not response.is_error:
         return ()
     value: Json = dict(response.error or {}) if response.is_error else response.result
@@ -83,24 +92,25 @@ def observe_error(
     gate: Gate, conversation: Conversation, error: Json, time: float, call: CallInFlight | None = None
 ) -> tuple[Record, ...]:
     """Keep the text of an error that is passed on without having been judged."""
-    source, call_id = ("error", gate.next_call_id()) if call is None else (call.source, call.call_id)
+    source, call_id = ("", gate.next_call_id()) if call is None else (call.source, call.call_id)
     return _remember(gate, conversation, source, error, call_id, time)
 
 
 def _tool_of_task(task_id: Json, conversation: Conversation) -> str | None:
     if not isinstance(task_id, str):
         return None
-    task = conversation.tasks(from_server=False).find(conversation.server, task_id)
+    task = conversation.tasks(from_server=False).find(conversation.peer, task_id)
     return None if task is None else task.source
 
 
 def _remember(
     gate: Gate, conversation: Conversation, source: str, value: Json, call_id: str, time: float
 ) -> tuple[Record, ...]:
+    """Keep texts for taint; without a `source` nobody knows what brought them, so that any may have."""
     rules, session, server = gate.engine.taint, conversation.session, conversation.server
-    source = source or "unknown"
-    if rules is None or not rules.is_source(server, source):
+    if rules is None or (source and not rules.is_source(server, source)):
         return ()
+    source = source or "unknown"
     shown = source if server is None else f"{server}/{source}"
     has_forgotten = rules.remember(session.taint, shown, value)
     if not has_forgotten or not session.noted.is_new("taint_forgotten"):
@@ -113,19 +123,20 @@ def _observe_tools(
     gate: Gate, conversation: Conversation, call_id: str, result: Json, time: float
 ) -> Iterator[Record]:
     """Keep what a list says of each tool, and tell what is odd about it."""
-    known_before, seen = conversation.session.tools, set[str]()
+    known_before, seen = conversation.session.tools, dict[str, str]()
     texts, noted = ToolTexts(), 0
     for name, descriptor in listed_tools(result):
         before = known_before.find(conversation.peer, name)
-        tool, notes = read_tool(descriptor), list[tuple[str, str]]()
-        if name in seen and before is not None and before.digest != tool.digest:
+        schema, notes = schema_of(descriptor), list[tuple[str, str]]()
+        tool = read_tool(descriptor, schema)
+        if (twin := seen.get(name, tool.digest)) != tool.digest:
             # Only one of two can be called, and nobody knows which: it is neither of them.
-            tool = KnownTool(digest_of([before.digest, tool.digest]), None, 0)
+            tool = KnownTool(digest_of([twin, tool.digest]))
         else:
-            tool = _with_schema(tool, before)
+            tool = _with_schema(tool, schema, before)
             if tool.arguments is None and gate.engine.policy.validate_arguments:
                 notes.append(_UNUSABLE)
-        seen.add(name)
+        seen[name] = tool.digest
         known_before.learn(conversation.peer, name, tool)
         notes += _oddities(gate, conversation, name, tool, before)
         notes += texts.oddities(descriptor)
@@ -135,13 +146,13 @@ def _observe_tools(
             yield record
 
 
-def _with_schema(tool: KnownTool, before: KnownTool | None) -> KnownTool:
+def _with_schema(tool: KnownTool, schema: str, before: KnownTool | None) -> KnownTool:
     """Give a tool with what calls of it can be held to, as a changed policy may want that later."""
     if before is not None and before.digest == tool.digest:
         return before
-    if tool.schema is None:
+    if not schema:
         return tool
-    return replace(tool, arguments=OwnSchema(tool.schema))
+    return replace(tool, arguments=OwnSchema(schema))
 
 
 def observe_call(gate: Gate, conversation: Conversation, member: Judged, time: float) -> Iterator[Record]:
@@ -164,7 +175,7 @@ def _noted(
     name, tool = named
     for code, text in notes:
         what = "pin" if code in _PIN_CODES else code
-        if conversation.session.noted.is_new(what, conversation.peer, name[:_LONGEST_SOURCE], tool.digest):
+        if conversation.session.noted.is_new(what, conversation.peer, name, tool.digest):
             told = f"tool {quoted(name)} {text}"
             yield Record(
                 gate.events.noted(conversation, time, call_id, code, told, tool=name, digest=tool.digest)

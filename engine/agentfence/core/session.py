@@ -23,6 +23,8 @@ from agentfence.core.taint_memory import TaintMemory
 from agentfence.core.tasks import KnownTasks
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from agentfence.core.calls_in_flight import CallInFlight
     from agentfence.core.effects import Approval
     from agentfence.core.http_sessions import HttpSession
@@ -122,6 +124,7 @@ class Conversation:
     __slots__ = (
         "_negotiated",
         "_session_over_http",
+        "asks_about",
         "carries_other_answers",
         "from_client",
         "from_server",
@@ -146,6 +149,9 @@ class Conversation:
         """A stream that brings answers to requests of other exchanges, as a GET does."""
         self.resumes = False
         """A stream that brings again what one that broke off may have brought already."""
+        self.asks_about: Callable[[Id], bool] = _nothing
+        """Whether a person is asked about a request under this id in any exchange of this agent and server:
+        over HTTP no session need tie them together."""
         self.spoken = ASSUMED
         """Under which the agent's last message was judged."""
         self.from_client = CallsInFlight()
@@ -159,11 +165,10 @@ class Conversation:
 
     def rename_server(self, name: str | None) -> None:
         """Go on under the name that a changed policy has for the server; what is known of it stays."""
-        before, peer_before, session = self.server, self.peer, self.session
+        before, session = self.peer, self.session
         self.server = name
-        session.tools.rename(peer_before, self.peer)
-        for tasks in (session.tasks_at_servers, session.tasks_at_agent):
-            tasks.rename(before, name)
+        for known in (session.tools, session.tasks_at_servers, session.tasks_at_agent):
+            known.rename(before, self.peer)
 
     @property
     def is_joined(self) -> bool:
@@ -202,6 +207,10 @@ class Conversation:
         return self.from_client.may_be_meant_by(id) or (
             over_http is not None and any(map(over_http.waits_for, meanings(id)))
         )
+
+    def is_asked_about(self, id: Id) -> bool:  # noqa: A002 - JSON-RPC's word
+        """Whether an agent could take an answer with this `id` for one to what a person is asked about."""
+        return any(map(self.asks_about, meanings(id)))
 
     def find_sent(self, id: Id | None) -> CallInFlight | None:  # noqa: A002 - JSON-RPC's word
         """Give the agent's request under `id` that may be answered here."""
@@ -248,3 +257,7 @@ class Conversation:
     def tasks(self, *, from_server: bool) -> KnownTasks:
         """Give the tasks that one side's requests made."""
         return self.session.tasks_at_agent if from_server else self.session.tasks_at_servers
+
+
+def _nothing(_id: Id) -> bool:
+    return False

@@ -16,9 +16,9 @@ from agentfence.core.constraints.effort import Effort
 from agentfence.core.constraints.fields import EVERYTHING, parse_selector
 from agentfence.core.constraints.globs import compile_glob
 from agentfence.core.decision import quoted
-from agentfence.core.result_texts import texts_of_value
-from agentfence.core.taint_memory import pieces_of, shingles_of
-from agentfence.core.taint_text import essence, readings
+from agentfence.core.result_texts import texts_of_answer
+from agentfence.core.taint_memory import AT_ONCE, pieces_of, shingles_of
+from agentfence.core.taint_text import essence, readings, without_markup
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from agentfence.core.taint_memory import TaintMemory
 
 _MOST_CHARACTERS = 1 << 20
-"""Of one result, its end: more than that would push out its own beginning anyway, at great cost."""
+"""Of one result, half of them from its beginning: more would push that out again, at great cost."""
 _MOST_AT_ONCE = 1 << 16
 """Characters of a result that does not have to wait until there is time for it."""
 _OF_A_TEXT = 64
@@ -83,9 +83,9 @@ class TaintRules:
             memory.lengths += (self._length,)
         if is_new or memory.is_empty:
             memory.own(self._common)
-        values, keys = texts_of_value(value)
+        values, keys = texts_of_answer(value)
         together = "\n".join(values)
-        pieces = self._pieces(together[-_MOST_CHARACTERS:], values, keys)
+        pieces = self._pieces(_kept(together), values, keys)
         if len(together) + _OF_A_TEXT * (len(values) + len(keys)) > _MOST_AT_ONCE:
             has_forgotten = memory.remember_later(source, pieces)
         else:
@@ -94,11 +94,15 @@ class TaintRules:
 
     def _pieces(self, together: str, values: list[str], keys: list[str]) -> Iterator[list[int]]:
         """Give the shingles of all that came back, some at a time."""
-        for text in (together, *keys):
+        shown = without_markup(together)
+        for text in (together, *([] if shown == together else [shown]), *keys):
             for reading in readings(text):
                 yield from pieces_of(essence(reading), self._length)
+                if len(reading) > AT_ONCE // 2:
+                    yield []  # time has passed
         for text in values:
-            yield _short(text, self._length)
+            if short := _short(text, self._length):
+                yield short
 
     def find(self, memory: TaintMemory, arguments: Arguments, effort: Effort | None = None) -> str | None:
         """Give a sentence on the argument that was copied; None, and keep them as own, when none was."""
@@ -151,6 +155,12 @@ class TaintRules:
 
     def _is_ignored(self, keys: tuple[str, ...]) -> bool:
         return any(keys[: len(ignored)] == ignored for ignored in self._ignored)
+
+
+def _kept(text: str) -> str:
+    """Give what is remembered of a result: of one that is too long for models, they get the beginning."""
+    half = _MOST_CHARACTERS // 2
+    return text if len(text) <= _MOST_CHARACTERS else f"{text[:half]}\n{text[-half:]}"
 
 
 def _run_in(memory: TaintMemory, text: str, effort: Effort) -> str | None:

@@ -200,7 +200,7 @@ class TaintMemory:
         return has_forgotten
 
     def catch_up(self, most: int | None = None) -> None:
-        """Keep what waits, `most` shingles of it or a few more; None: all."""
+        """Keep what waits, `most` shingles of it or a few more, or up to an empty piece; None: all."""
         done = 0
         while self._waiting and (most is None or done < most):
             source, pieces = self._waiting[0]
@@ -213,6 +213,8 @@ class TaintMemory:
                 self._waiting.popleft()
             elif self._add(self._foreign, source, piece):
                 self._was_pushed_out = True
+            if piece == [] and most is not None:
+                return
             done += len(piece or ()) + 1
 
     def own(self, shingles: Sequence[int]) -> None:

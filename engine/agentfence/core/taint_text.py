@@ -1,7 +1,8 @@
 """What of a text stays when it is copied: letters and digits, under every reading of the text.
 
 Case, blanks, punctuation, accents, invisible characters and Unicode's ways to write the same do not
-count, and texts are also read without escapes, percent-encoding, base64 and hex, several deep.
+count, and texts are also read without escapes, percent-encoding, base64 and hex, and as what invisible
+characters spell, several deep.
 Not here: other words for the same, translations, encryption, a text that is turned round.
 """
 
@@ -19,13 +20,30 @@ if TYPE_CHECKING:
 
 _DEEPEST = 3
 _SHORTEST_ENCODED = 16
-_SEPARATORS = re.compile(r"[\W_]+")
+_SEPARATORS = re.compile(r"[\W_\u115f\u1160]+")
+"""With letters that show nothing."""
+_OTHER_FORM = re.compile("[\u2100-\u214f\u249c-\u24e9\u3200-\u33ff\U0001f100-\U0001f2ff]")
+"""Signs that are letters in a circle, a square or brackets; between letters they are signs like others."""
+_SPELLED = {
+    code: normalize("NFKD", chr(code))
+    for first, last in ((0x2100, 0x214F), (0x249C, 0x24E9), (0x3200, 0x33FF), (0x1F100, 0x1F2FF))
+    for code in range(first, last + 1)
+} | {first + place: chr(ord("a") + place) for first in (0x1F150, 0x1F170, 0x1F1E6) for place in range(26)}
+"""Also of those for which Unicode names no letter: white on black, and those of flags."""
 _TIMES = re.compile(
     r"(?:19|20)\d\d-[01]\d-[0-3]\d"
     r"(?:[T ][0-2]\d:[0-5]\d(?::[0-5]\d(?:\.\d{1,9})?)?(?:Z|[+-][0-2]\d:?[0-5]\d)?)?",
     re.ASCII,
 )
 _ESCAPED = re.compile(r"[\\%&]")
+_OCTAL = re.compile(r"(?<!\\)\\++0?([0-3]?[0-7]{2})")
+_OVERLAP = 1_024
+"""Characters that a part of a text with very many escapes begins with again."""
+_TAG = re.compile("[\U000e0020-\U000e007e]+")
+_SELECTOR = re.compile("[\U000e0110-\U000e016e]+")
+_OCTET_OF_SELECTOR = bytes(byte + 16 & 255 for byte in range(256))
+_FEWEST_HIDDEN = 8
+_MARKUP = re.compile(r"<[^<>]{0,4096}+>")
 _BASE64 = re.compile(r"[A-Za-z0-9+/_-]{16,}+")
 _HEX = re.compile(r"(?:[0-9A-Fa-f]{2}){8,}+")
 _URL_DIGITS = bytes.maketrans(b"-_", b"+/")
@@ -47,21 +65,26 @@ def essence(text: str) -> str:
     return _SEPARATORS.sub("", normalize("NFKD", normalize("NFKD", kept).casefold()))
 
 
-def readings(text: str) -> Iterator[str]:
+def readings(text: str, depth: int = 0) -> Iterator[str]:
     """Give the text, and what it stands for when it is taken for an encoded one."""
-    waiting = [(text, 0)]
-    while waiting:
-        text, depth = waiting.pop()
-        yield text
-        if depth < _DEEPEST:
-            waiting.extend((decoded, depth + 1) for decoded in _decoded(text))
+    yield text
+    if depth < _DEEPEST:
+        for decoded in _decoded(text):
+            yield from readings(decoded, depth + 1)
+
+
+def without_markup(text: str) -> str:
+    """Give what a page shows of a text: without tags and comments."""
+    return _MARKUP.sub("", text) if "<" in text else text
 
 
 def _decoded(text: str) -> Iterator[str]:
     if _ESCAPED.search(text):
-        plain = View(text.encode("utf-8", "replace")).text.decode("utf-8", "replace")
-        if plain != text:
-            yield plain
+        yield from _unescaped(text)
+    if not text.isascii():
+        yield from _hidden_in(text)
+        if _OTHER_FORM.search(text):
+            yield text.translate(_SPELLED)
     if len(text) < _SHORTEST_ENCODED:
         return
     runs = _BASE64.findall(text)
@@ -75,9 +98,37 @@ def _decoded(text: str) -> Iterator[str]:
         digits = octets.translate(None, _NO_BASE64)
         for skipped in range(_DIGITS_OF_A_GROUP):
             yield from _text_of(_from_base64(digits[skipped:]))
-        pairs = octets.translate(None, _NO_HEX).decode()
+        pairs = octets.replace(b"0x", b"").translate(None, _NO_HEX).decode()
         for skipped in range(2):
             yield from _text_of(bytes.fromhex(pairs[skipped : skipped + (len(pairs) - skipped) // 2 * 2]))
+
+
+def _unescaped(text: str) -> Iterator[str]:
+    """Give the text without its escapes, in parts where it has very many."""
+    octets = _OCTAL.sub(_character, text).encode("utf-8", "replace")
+    before = ""
+    while octets:
+        view = View(octets)
+        part = view.text.decode("utf-8", "replace")
+        if "&" in part:
+            from html import unescape  # a table of two thousand names
+
+            part = unescape(part)
+        if before or part != text:
+            yield before + part
+        before, octets = part[-_OVERLAP:], octets[view.end :]
+
+
+def _character(octal: re.Match[str]) -> str:
+    return chr(int(octal[1], 8))
+
+
+def _hidden_in(text: str) -> Iterator[str]:
+    """Give what tags and selectors of forms spell, which nobody sees and models read."""
+    for hidden, octets in ((_TAG, None), (_SELECTOR, _OCTET_OF_SELECTOR)):
+        found = "".join(hidden.findall(text))
+        if len(found) >= _FEWEST_HIDDEN:
+            yield from _text_of(found.encode("utf-32-le")[::4].translate(octets))
 
 
 def _from_base64(digits: bytes) -> bytes:

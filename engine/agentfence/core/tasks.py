@@ -38,26 +38,26 @@ class KnownTasks:
     __slots__ = ("_tasks",)
 
     def __init__(self) -> None:
-        self._tasks: OrderedDict[tuple[str | None, str], Task] = OrderedDict()
+        self._tasks: OrderedDict[tuple[str, str], Task] = OrderedDict()
 
-    def learn(self, server: str | None, task_id: str, task: Task) -> None:
+    def learn(self, peer: str, task_id: str, task: Task) -> None:
         """Keep who made a task. An id that is longer than any server's stays unknown."""
         if len(task_id) > _LONGEST_ID:
             return
-        self._tasks[server, task_id] = task
+        self._tasks[peer, task_id] = task
         if len(self._tasks) > _MAX_TASKS:
             self._tasks.popitem(last=False)
 
-    def rename(self, before: str | None, now: str | None) -> None:
+    def rename(self, before: str, now: str) -> None:
         """Keep a server's tasks under another name of it."""
         tasks = self._tasks.items()
         self._tasks = OrderedDict(
-            ((now if server == before else server, task_id), task) for (server, task_id), task in tasks
+            ((now if peer == before else peer, task_id), task) for (peer, task_id), task in tasks
         )
 
-    def find(self, server: str | None, task_id: str) -> Task | None:
+    def find(self, peer: str, task_id: str) -> Task | None:
         """Give the task; None when no answer has named it."""
-        return self._tasks.get((server, task_id))
+        return self._tasks.get((peer, task_id))
 
 
 def task_id_in(result: Json) -> str | None:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 METHOD = "tools/list"
 _MOST_BYTES = 4_194_304
+_MEMBERS = frozenset({"tools", "nextCursor", "_meta", "resultType", "ttlMs", "cacheScope"})
 
 
 def is_list(method: str, response: Response) -> bool:
@@ -27,7 +28,12 @@ def is_list(method: str, response: Response) -> bool:
     if method or not isinstance(result, dict):
         return method == METHOD and not response.is_error
     tools = result.get("tools")
-    return isinstance(tools, list) and all(isinstance(tool, dict) and "name" in tool for tool in tools)
+    return isinstance(tools, list) and any(isinstance(tool, dict) and "name" in tool for tool in tools)
+
+
+def is_nothing_else(result: Json) -> bool:
+    """Whether a result that lists tools, by its form, has no other members than such a list."""
+    return isinstance(result, dict) and result.keys() <= _MEMBERS
 
 
 def problem_with_lists(lists: Sequence[Response], size: int) -> str | None:

@@ -7,6 +7,7 @@ know are notes, as JSON Schema has it.
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any, Final
 
 from agentfence.core.constraints.interface import SpecError
@@ -45,18 +46,23 @@ class OwnSchema:
 
     __slots__ = ("_constraint", "_schema", "is_unusable")
 
-    def __init__(self, schema: Json) -> None:
-        """Take the schema as it was seen."""
+    def __init__(self, schema: str) -> None:
+        """Take the schema as JSON."""
         self._schema = schema
         self._constraint: Constraint | None = None
         self.is_unusable = False
         """Whether a call came, and it turned out so."""
 
+    @property
+    def size(self) -> int:
+        """How many characters the schema has."""
+        return len(self._schema)
+
     def check(self, arguments: Arguments, circumstances: Circumstances) -> Failure | None:
         """Give where the arguments do not fit."""
         if self._constraint is None and not self.is_unusable:
             try:
-                self._constraint = arguments_constraint(self._schema)
+                self._constraint = arguments_constraint(json.loads(self._schema))
             except SpecError:
                 self.is_unusable = True
         return None if self._constraint is None else self._constraint.check(arguments, circumstances)

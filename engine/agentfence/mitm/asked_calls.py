@@ -1,7 +1,8 @@
-"""Requests over HTTP that wait for a person, found again when another POST cancels them.
+"""Requests over HTTP that wait for a person, found again from other exchanges of their agent.
 
-Without an MCP session each POST is on its own, so the gate cannot see that the two belong together. Nor
-can anybody tell apart what two programs at one address ask under the same id: both questions are taken back.
+Another POST may cancel them, and no stream may answer them. Without an MCP session each exchange is on
+its own, so the gate cannot see that the two belong together. Nor can anybody tell apart what two programs
+at one address ask under the same id: both questions are taken back.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from agentfence.core.effects import Ask
+    from agentfence.core.jsonrpc import Id
 
 type Place = tuple[str, str, int]
 """The agent, and the server's host and port."""
@@ -43,6 +45,10 @@ class AskedCalls:
                 self._call_ids[key].remove(ask.question.call_id)
                 if not self._call_ids[key]:
                     del self._call_ids[key]
+
+    def is_about(self, place: Place, id_: Id) -> bool:
+        """Whether a question is about the request under this id."""
+        return (place, str(id_)) in self._call_ids
 
     def cancelled_by(self, body: bytes, place: Place) -> tuple[str, ...]:
         """Give the calls whose questions `body` takes back."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from functools import partial
 from http import HTTPStatus
 from typing import TYPE_CHECKING
 
@@ -199,6 +200,7 @@ class Surface(AnswerSide):
         session = self._agents.session_of(agent)
         conversation = Conversation(session, Transport.HTTP, server)
         conversation.origin = origin_of(flow.request)
+        conversation.asks_about = partial(self._asked.is_about, _place(flow, agent))
         conversation.carries_other_answers = flow.request.method == "GET"
         conversation.resumes = conversation.carries_other_answers and "last-event-id" in flow.request.headers
         return conversation
@@ -272,7 +274,7 @@ class Surface(AnswerSide):
         if not body and request.method != "POST":
             return None
         if not conversation.is_joined:
-            for call_id in self._asked.cancelled_by(body, _place(flow)):
+            for call_id in self._asked.cancelled_by(body, _place(flow, agent)):
                 self.approver.withdraw(call_id)
         began, circumstances = time.perf_counter_ns(), self.fence.circumstances()
         effects = self.fence.gate.client_message(body, conversation, circumstances, request.headers)
@@ -308,7 +310,7 @@ class Surface(AnswerSide):
         """Ask a person; what they approve is what they saw, so an edited request is judged anew."""
         seen = snapshot_of(flow.request)
         self.display.asked(flow, ask.question)
-        with self._asked.waiting(ask, _place(flow)):
+        with self._asked.waiting(ask, _place(flow, sender_of(flow))):
             approval = await ask_about(flow, ask.question, self.approver)
         is_edited = approval.is_approved and snapshot_of(flow.request) != seen
         if is_edited:
@@ -441,9 +443,9 @@ def _ask_by_head(flow: http.HTTPFlow) -> None:
             addon.request(flow)
 
 
-def _place(flow: http.HTTPFlow) -> Place:
+def _place(flow: http.HTTPFlow, agent: Agent) -> Place:
     """Give where the ids of an agent's requests mean something."""
-    return sender_of(flow).client, flow.request.host, flow.request.port
+    return agent.client, flow.request.host, flow.request.port
 
 
 def _begins_as_json(body: bytes | None) -> bool:

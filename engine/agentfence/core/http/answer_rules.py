@@ -20,7 +20,7 @@ from agentfence.core.http.detection import shows_jsonrpc
 from agentfence.core.http.media_types import UTF_8, declared_charsets, declared_type
 from agentfence.core.http.message import list_members, values
 from agentfence.core.http.readings import plain_bodies, texts
-from agentfence.core.http.top_level import read_top_level
+from agentfence.core.http.top_level import members_of, read_top_level
 
 if TYPE_CHECKING:
     from agentfence.core.http.message import Headers
@@ -144,21 +144,31 @@ def decode_answer(body: bytes, headers: Headers, limit: int) -> bytes:
 
 
 def passes_unread(status: int, body: bytes, headers: Headers = ()) -> bool:
-    """Whether an answer is an error's that holds no `result` in any reading, and so passes unchanged."""
+    """Whether an answer is an error's that holds no `result`, nor asks for anything, in any reading.
+
+    It then passes unchanged.
+    """
     if status < _FIRST_ERROR or len(body) > _MAX_UNREAD:
         return False
     bodies, _ = plain_bodies(body, headers)
     return not any(
-        plain.end is End.AT_LIMIT or _may_hold_result(text)
+        plain.end is End.AT_LIMIT or _must_be_read(text)
         for plain in bodies
         for text in texts(plain.content, declared_charsets(headers))
     )
 
 
-def _may_hold_result(text: str) -> bool:
+def _must_be_read(text: str) -> bool:
     top = read_top_level(text)
     is_broken_json = not top.is_complete and text.lstrip("\ufeff \t\r\n").startswith(("{", "["))
-    return is_broken_json or "result" in top.keys
+    return is_broken_json or "result" in top.keys or _asks_for_something(top.members)
+
+
+def _asks_for_something(members: list[tuple[str, object]]) -> bool:
+    """Whether an error holds elicitations, as -32042 does (MCP 2025-11-25, client/elicitation)."""
+    for name in ("error", "data"):
+        members = [inner for key, value in members if key == name for inner in members_of(value)]
+    return any(key == "elicitations" for key, _ in members)
 
 
 def _codings(headers: Headers) -> list[str]:
