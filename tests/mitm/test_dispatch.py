@@ -149,6 +149,19 @@ async def test_hooks_are_called_at_once_where_none_waits(addons):
     assert (notes, told) == (["a", "b"], [flow])
 
 
+async def test_hooks_wait_for_their_turn_where_others_do(addons):
+    notes = []
+    addons.add(Noting("a", notes))
+    event = HttpRequestHook(tflow.tflow())
+    asyncio.get_running_loop().call_soon(notes.append, "other")
+
+    assert not addons.begin(event)
+    assert notes == []
+    await asyncio.sleep(0)
+    await addons.handle_lifecycle(event)
+    assert notes == ["other", "a"]
+
+
 async def test_what_waits_goes_on_in_the_task_that_the_host_makes(addons):
     notes = []
 

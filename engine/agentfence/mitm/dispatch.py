@@ -54,8 +54,11 @@ class RememberingAddons(AddonManager):
     def begin(self, event: hooks.Hook) -> bool:
         """Call what the addons have for an event about a flow; False where the host is to start the event.
 
-        It goes on then with what waits, and waits itself while somebody holds the flow.
+        It does that where others wait for their turn: many connections at once share the processor's caches
+        step by step. It goes on with what waits, and waits itself while somebody holds the flow.
         """
+        if _do_others_wait():
+            return False
         self._is_in_task = False
         try:
             rest = begin(self._call(event))
@@ -126,6 +129,11 @@ class RememberingAddons(AddonManager):
             return [hook for _, hook in self._iter_hooks(item, event)]
         except exceptions.AddonManagerError as error:
             return [partial(_fail, error)]
+
+
+def _do_others_wait() -> bool:
+    """Whether the loop has something else to do; another loop than Python's own does not tell."""
+    return bool(getattr(asyncio.get_running_loop(), "_ready", True))
 
 
 def _fail(error: Exception, *_: object) -> None:
