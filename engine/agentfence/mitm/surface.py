@@ -110,9 +110,8 @@ class Surface(AnswerSide):
 
     def rearm(self, flow: http.HTTPFlow) -> None:
         """Put the refusal of a request back that was not judged yet, and that nobody has answered."""
-        exchange = self.exchanges.find(flow)
-        if exchange is not None and flow.response is None and exchange.stage is Stage.HEADERS:
-            flow.response = exchange.armed
+        if flow.response is None:
+            _rearm(flow, self.exchanges.find(flow))
 
     def free(self, flow: http.HTTPFlow) -> None:
         """Have a body streamed that is no business of the fence, and that no other addon has answered.
@@ -120,8 +119,8 @@ class Surface(AnswerSide):
         A request is sorted anew here, as other addons had their say about its head; one without a body is
         sent later, after more of that, and sorted again then.
         """
-        self.rearm(flow)
         exchange = self.exchanges.find(flow)
+        _rearm(flow, exchange)
         if exchange is None or exchange.armed is not None or flow.response is not None:
             return
         if exchange.head.request.announces_body:
@@ -223,8 +222,8 @@ class Surface(AnswerSide):
 
     async def judge(self, flow: http.HTTPFlow) -> None:
         """Set the flow's response: none lets the request go on, anything else is the answer."""
-        self.rearm(flow)
         exchange = self.exchanges.find(flow)
+        _rearm(flow, exchange)
         if exchange is None:  # it was never sorted, so there is nothing to judge it by
             flow.response = flow.response or json_response(503, NOT_JUDGED)
             return
@@ -433,6 +432,11 @@ class Surface(AnswerSide):
         """End the run."""
         self.approver.close()
         self.fence.close()
+
+
+def _rearm(flow: http.HTTPFlow, exchange: Exchange | None) -> None:
+    if exchange is not None and flow.response is None and exchange.stage is Stage.HEADERS:
+        flow.response = exchange.armed
 
 
 def _ask_by_head(flow: http.HTTPFlow) -> None:
