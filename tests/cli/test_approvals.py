@@ -12,6 +12,7 @@ import subprocess
 import sys
 import termios
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -26,7 +27,6 @@ from agentfence.cli.main import main
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from pathlib import Path
 
 
 class Fence:
@@ -240,6 +240,10 @@ class Dialogue:
     def send_signal(self, number: int) -> None:
         os.kill(self._pid, number)
 
+    @property
+    def is_stopped(self) -> bool:
+        return Path(f"/proc/{self._pid}/stat").read_text().rpartition(") ")[2].startswith("T")
+
     def close(self) -> None:
         if self.process.poll() is None:
             self.send_signal(signal.SIGKILL)
@@ -357,6 +361,7 @@ def test_nobody_is_there_while_the_dialogue_is_stopped(
     put(fences[1], asker, 2)
     assert asker.next()[1].outcome == "no_approver"
 
+    wait_until(lambda: dialogue.is_stopped)  # before, it would not go on
     dialogue.send_signal(signal.SIGCONT)
     wait_until(lambda: all(fence.is_attended for fence in fences))
     put(fences[1], asker, 3)

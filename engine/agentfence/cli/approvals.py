@@ -169,6 +169,7 @@ class _StoppedError(Exception):
 
 
 def _stop(*_: object) -> None:
+    signal.signal(signal.SIGTSTP, signal.SIG_IGN)  # once more it would break into leaving
     raise _StoppedError
 
 
@@ -189,10 +190,13 @@ class Dialogue:
         """Go on until the person ends it, by ^D or ^C."""
         if isinstance(sys.stdout, io.TextIOWrapper):
             sys.stdout.reconfigure(errors="backslashreplace")
-        signal.signal(signal.SIGTSTP, _stop)
-        self._begin()
+        is_there = False
         while True:
             try:
+                if not is_there:
+                    is_there = True
+                    signal.signal(signal.SIGTSTP, _stop)
+                    self._begin()
                 said, readable = self._fences.receive(1.0, self._input)
                 self._notice(said)
                 if readable and not self._read():
@@ -200,8 +204,8 @@ class Dialogue:
                 if self._current is None and self._fences.waiting:
                     self._show(self._fences.waiting)
             except _StoppedError:
+                is_there = False
                 self._leave()
-                self._begin()
             except KeyboardInterrupt:
                 self._print("")  # what the shell says next begins a line
                 raise
@@ -224,7 +228,6 @@ class Dialogue:
         self._print("\nnobody is there while this is stopped")
         signal.signal(signal.SIGTSTP, signal.SIG_DFL)
         os.kill(os.getpid(), signal.SIGTSTP)
-        signal.signal(signal.SIGTSTP, _stop)
 
     def _print(self, text: str, end: str = "\n") -> None:
         print(text, end=end, flush=True)
