@@ -680,7 +680,10 @@ def test_cancellation_in_another_post_takes_the_question_back(
     assert asking.reason_code() == "approval_cancelled"
 
 
-def test_replay_is_asked_about_again(web: tuple[Web, Proxy], upstream: RecordingUpstream) -> None:
+@pytest.mark.parametrize(("way", "outcome"), [("kill", "denied"), ("revert", "cancelled")])
+def test_replay_is_asked_about_again_and_only_resuming_approves_it(
+    way: str, outcome: str, web: tuple[Web, Proxy], upstream: RecordingUpstream
+) -> None:
     view, proxy = web
     asking = Asking(proxy)
     flow = view.held()["id"]
@@ -688,10 +691,10 @@ def test_replay_is_asked_about_again(web: tuple[Web, Proxy], upstream: Recording
     asking.answer()
     view.send("POST", f"/flows/{flow}/replay")
     assert view.held()["id"] == flow
-    view.send("POST", f"/flows/{flow}/kill")
+    view.send("POST", f"/flows/{flow}/{way}")
     until(lambda: len(proxy.events) == 2)
 
-    assert [event["approval"]["outcome"] for event in proxy.events] == ["approved", "denied"]
+    assert [event["approval"]["outcome"] for event in proxy.events] == ["approved", outcome]
     assert executed(upstream) == ["write_file"]
 
 
@@ -741,21 +744,6 @@ def test_approved_call_that_is_changed_before_it_is_sent_is_not_sent(way: str, t
             assert received() == b""
             error = body_of(asking.answer())["error"]
             assert (error["code"], "before it was sent" in error["message"]) == (-32002, way == "kill")
-
-
-def test_replay_that_is_reverted_is_not_approved(web: tuple[Web, Proxy], upstream: RecordingUpstream) -> None:
-    view, proxy = web
-    asking = Asking(proxy)
-    flow = view.held()["id"]
-    view.send("POST", f"/flows/{flow}/resume")
-    asking.answer()
-    view.send("POST", f"/flows/{flow}/replay")
-    assert view.held()["id"] == flow
-    view.send("POST", f"/flows/{flow}/revert")
-    until(lambda: len(proxy.events) == 2)
-
-    assert [event["approval"]["outcome"] for event in proxy.events] == ["approved", "cancelled"]
-    assert executed(upstream) == ["write_file"]
 
 
 def test_flow_that_the_views_own_filter_holds_is_judged_as_it_is_let_through(
