@@ -135,9 +135,8 @@ class CallsInFlight:
         length = len(str(id))
         if self._has_room_for(length):
             return True
-        for key in tuple(
-            self._cancelled
-        ):  # not among all: who fills this up would have them looked at each time
+        # Not looked for among all: who fills this up would have that done each time.
+        for key in tuple(self._cancelled):
             if self._calls[key].stage is Stage.CANCELLED:
                 self._forget(key)
         self._cancelled.clear()
