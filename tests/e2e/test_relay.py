@@ -393,6 +393,27 @@ def test_no_zombie_and_no_orphan_is_left(tmp_path: Path) -> None:
         os.kill(child, 0)
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="Linux alone tells a process of another's end")
+def test_a_server_that_ignores_the_end_of_its_input_does_not_outlive_a_killed_relay(tmp_path: Path) -> None:
+    program = (
+        "import os, signal, sys\n"
+        "os.fork()  # what the server starts holds its descriptors as well\n"
+        "signal.signal(signal.SIGTERM, lambda *_: (open('ended', 'w'), os._exit(0)))\n"
+        "print('up', file=sys.stderr, flush=True)\n"
+        "while True:\n    signal.pause()\n"
+    )
+    with start(tmp_path, program) as process:
+        process.wait_for_stderr("up")
+        process.write(ALLOWED + b"\n")
+        os.kill(process.pid, signal.SIGKILL)
+
+        assert process.wait(5) == -signal.SIGKILL
+        end = time.monotonic() + 5
+        while not (tmp_path / "ended").exists():
+            assert time.monotonic() < end
+            time.sleep(0.02)
+
+
 # --- mistakes ---
 
 
