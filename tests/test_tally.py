@@ -64,6 +64,14 @@ def test_answers_that_never_came_are_errors() -> None:
     assert tally.as_json()["errors"] == {"upstream_unreachable": 1}
 
 
+def test_notes_are_counted_by_what_they_are() -> None:
+    tally = Tally()
+    tally.count({"kind": "noted", "reason_code": "taint_forgotten", "reason": "more came back"})
+
+    assert tally.as_json()["notes"] == {"taint_forgotten": 1}
+    assert "  notes: 1 taint_forgotten" in tally.as_lines()
+
+
 @given(st.lists(st.integers(0, 1 << 60), min_size=1))
 def test_work_is_below_what_is_said(times: list[int]) -> None:
     tally = Tally()

@@ -1,4 +1,4 @@
-"""Counts what a run does, for its operators: decisions, errors, and the time of its own work.
+"""Counts what a run does, for its operators: decisions, errors, notes, and the time of its own work.
 
 Invariant: the number of counters is bounded, whatever names an agent chooses.
 """
@@ -34,13 +34,14 @@ class Decided(NamedTuple):
 class Tally:
     """The counters of one run."""
 
-    __slots__ = ("_buckets", "_decisions", "_errors", "_longest", "_started")
+    __slots__ = ("_buckets", "_decisions", "_errors", "_longest", "_notes", "_started")
 
     def __init__(self) -> None:
         """Begin now."""
         self._started = time.monotonic()
         self._decisions: Counter[Decided] = Counter()
         self._errors: Counter[str] = Counter()
+        self._notes: Counter[str] = Counter()
         self._buckets = [0] * _BUCKETS
         self._longest = 0
 
@@ -50,6 +51,8 @@ class Tally:
             self._count_decision(event)
         elif event.get("status") == "unanswered":
             self.error("upstream_unreachable")
+        elif event.get("kind") == "noted":
+            self._notes[str(event["reason_code"])] += 1
 
     def error(self, kind: str) -> None:
         """Count something that went wrong; kinds are our own words."""
@@ -89,6 +92,7 @@ class Tally:
             ],
             "decisions_not_shown": self._decisions.total() - sum(n for _, n in shown),
             "errors": dict(self._errors),
+            "notes": dict(self._notes),
             "own_work": self._own_work(),
         }
 
@@ -103,8 +107,9 @@ class Tally:
         ]
         if told["decisions_not_shown"]:
             lines.append(f"  {told['decisions_not_shown']:>7}  others")
-        if self._errors:
-            lines.append("  errors: " + ", ".join(f"{n} {kind}" for kind, n in sorted(self._errors.items())))
+        for what, counted in ("errors", self._errors), ("notes", self._notes):
+            if counted:
+                lines.append(f"  {what}: " + ", ".join(f"{n} {kind}" for kind, n in sorted(counted.items())))
         if any(self._buckets):
             work = self._own_work()
             lines.append(
