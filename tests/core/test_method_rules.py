@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from policies_in_memory import load_text
+from talking import ALLOW, Talk, forwarded, request
 
 from agentfence.core.method_rules import decide_method, no_task
 from agentfence.core.policy.model import Policy, Verdict
@@ -157,3 +158,12 @@ def test_any_params_give_a_decision(method: str, given_params: dict[str, object]
         assert decided == decide(policy, method, **given_params)
         if method in HOUSEKEEPING and method != "subscriptions/listen":
             assert decided[0] == "allow"
+
+
+def test_links_are_followed_where_the_disk_is_shared() -> None:
+    policy = ALLOW + 'resources: {"file:///work/**": allow, "**": deny}\n'
+    reading = request("resources/read", uri="file:///work/a")
+    links = {"/work/a": "/etc/x"}
+
+    assert forwarded(Talk(policy).agent(reading))
+    assert not forwarded(Talk(policy, links=links).agent(reading))
