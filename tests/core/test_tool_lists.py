@@ -178,3 +178,13 @@ def test_list_that_a_stream_brings_to_an_unknown_call_is_filtered_whatever_stand
     assert isinstance(effect, Forward)
     tools = json.loads(effect.body)["result"]["tools"]
     assert [tool.get("name") for tool in tools if isinstance(tool, dict)] == [None, "read", "send", "write"]
+
+
+@pytest.mark.parametrize("tools", [[1], ["name"], [None, {}], []])
+def test_answer_of_a_stream_that_only_looks_like_a_list_passes(tools: list[Any]) -> None:
+    talk = Talk(POLICY, transport=Transport.HTTP)
+    talk.conversation.carries_other_answers = talk.conversation.resumes = True
+    *_, effect = talk.server({"jsonrpc": "2.0", "id": 1, "result": {"tools": tools}})
+
+    assert isinstance(effect, Forward)
+    assert json.loads(effect.body)["result"] == {"tools": tools}
