@@ -248,7 +248,7 @@ def build(spec: Mapping[str, Any], context: BuildContext) -> Paths:
     compiled = partial(
         compile_path_patterns,
         original=context.original,
-        windows=host is Host.WINDOWS and not context.original,
+        host=Host.POSIX if context.original else host,
     )
     return Paths(
         fields=fields,
