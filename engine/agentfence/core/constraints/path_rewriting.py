@@ -18,7 +18,7 @@ import re
 from typing import TYPE_CHECKING
 
 from agentfence.core.constraints.folding import without_invisible
-from agentfence.core.constraints.path_globs import expand_pattern, is_pattern
+from agentfence.core.constraints.path_globs import expand_pattern, is_pattern, is_wild
 from agentfence.core.constraints.path_text import Host, Refused, is_absolute
 from agentfence.core.late_regex import late_regex
 
@@ -33,6 +33,7 @@ _FOR_EACH = 512
 _REWRITTEN = late_regex(r"[,;\\'\"`^$%!&?#]|[^\x00-\x7f]|\A\[.*\]\Z", re.DOTALL)
 _NAME_END = late_regex(r"(?<=[^./\\ ])[. ]+(?=[/\\]|\Z)")
 _CLIMB = late_regex(r"(?:^|[/\\])\.\.[/\\]+[^/\\]")
+_CLIMB_AT_END = late_regex(r"(?:^|[/\\])\.\.[/\\]*\Z")
 _OF_A_LIST = late_regex(r"[,/\\'\"]")
 # Of ASCII alone: `photos\001` and `\udead` are folders of a Windows client.
 _ESCAPED = late_regex(r"\\(?:u00([0-7][0-9A-Fa-f])|x([0-7][0-9A-Fa-f])|(0[4-7][0-7]|1[0-7]{2}))")
@@ -82,10 +83,15 @@ class OtherTexts:
 def leads_elsewhere(other: str, text: str) -> bool:
     """Whether what was made of a text is for certain another place, which allow lists must cover, too.
 
-    It climbs to something, or is a second path that begins at the top. Pieces of `Smith, J.pdf` are no
-    places, and `it's.txt` is allowed by its own name.
+    It climbs, or is a second path that begins at the top. Pieces of `Smith, J.pdf` are no places, and
+    `it's.txt` is allowed by its own name; that old shells take `docs/.*` for `docs/..`, too, is no reason
+    to refuse all dot files.
     """
-    return _CLIMB.search(other) is not None or (is_absolute(other) and text.find(other) > 0)
+    return (
+        _CLIMB.search(other) is not None
+        or (_CLIMB_AT_END.search(other) is not None and (".." in text or not is_wild(text)))
+        or (is_absolute(other) and text.find(other) > 0)
+    )
 
 
 def rewritings(text: str, host: Host) -> tuple[str, ...]:
