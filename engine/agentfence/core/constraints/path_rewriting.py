@@ -4,7 +4,8 @@ r"""What programs make of a text before it is a path to them, each of which has 
 - A shell, a splitter of command lines and most glob libraries drop quotes and escapes: `.\./x` is
   `../x`. Decoders of JSON and of programming languages read `\u002e`, those of HTML `&#46;`.
 - A variable that is not set is nothing, or what `${X-this}` gives: `.${X}.${X}/x` is `../x`.
-- Of a path that becomes part of a URL, what is behind `?` or `#` is left out: `.env?x` is `.env`.
+- Of a path that becomes part of a URL, what is behind `?` or `#` is left out: `.env?x` is `.env`; who
+  knows folders like `C#` does so with the last name alone.
 - What cannot be seen is trimmed by JavaScript (U+FEFF), and taken out of prompts by filters.
 - Windows reads a yen or a won sign as a backslash in the code pages of Japan and Korea.
 
@@ -42,7 +43,7 @@ _UNSET = late_regex(
     r"\$(?:[A-Za-z_]\w*|[0-9@*#?$!-]|\{[^{}/]*\}|\([^()/]*\))|`[^`/]*`|%[A-Za-z_][^%/\\]*%|!\w+!"
 )
 _DEFAULT = late_regex(r"\$\{\w+[-=+]([^{}]*)\}")
-_QUERY = late_regex(r"[?#].*", re.DOTALL)
+_LAST_TAIL = late_regex(r"[?#][^?#/\\]*\Z")
 _MONEY = str.maketrans("\u00a5\u20a9", "\\\\")
 
 
@@ -149,7 +150,9 @@ _WINDOWS_REWRITES: tuple[Callable[[str], str], ...] = (
     lambda text: _UNSET.sub("", text),
     without_invisible,
     lambda text: _QUOTES.sub("", text),
-    lambda text: _QUERY.sub("", text),
+    lambda text: text.partition("?")[0],
+    lambda text: text.partition("#")[0],
+    lambda text: _LAST_TAIL.sub("", text),
 )
 _REWRITES: tuple[Callable[[str], str], ...] = (
     lambda text: _ESCAPED.sub(_decode_escape, text),
