@@ -23,6 +23,7 @@ from agentfence.core.jsonrpc import parse_json
 from agentfence.core.known_tools import listed_tools
 from agentfence.core.pins import pin_of
 from agentfence.settings import ENVIRONMENT_PREFIX
+from agentfence.starting import describe_failure
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -124,7 +125,7 @@ class _Child:
                 command, stdin=pipe, stdout=pipe, env=environment, start_new_session=True
             )
         except OSError as error:
-            raise UsageError(f"cannot run `{command[0]}`: {error.strerror}") from error
+            raise UsageError(describe_failure(command[0], error)) from error
         self._timer = threading.Timer(PATIENCE, self._end)
 
     def __enter__(self) -> Self:
