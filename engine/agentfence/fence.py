@@ -22,7 +22,7 @@ from agentfence.core.redaction import build_redactor
 from agentfence.core.visible import visible
 from agentfence.policy_files import find_policy
 from agentfence.policy_source import PolicySource
-from agentfence.settings import TRACEBACK, unknown_variables
+from agentfence.settings import TRACEBACK, meant_variable, unknown_variables
 from agentfence.tally import Tally
 
 if TYPE_CHECKING:
@@ -275,7 +275,9 @@ def open_fence(
         in_force.append(f"UNFENCED: TLS to {_some_of(policy.tunnel)}")
     reporter.start("; ".join(in_force))
     for name in unknown_variables(environment):
-        reporter.problem(f"the variable {name} sets nothing: there is no such option")
+        meant = meant_variable(name)
+        advice = f"; did you mean {meant}?" if meant else ""
+        reporter.problem(f"the variable {name} sets nothing: there is no such option{advice}")
     return fence
 
 
