@@ -16,7 +16,7 @@ from agentfence.core.constraints.interface import Circumstances
 from agentfence.core.effects import Ask, Record
 from agentfence.core.errors import AgentFenceError, AuditError
 from agentfence.core.pins import NOTHING_PINNED
-from agentfence.core.policy.model import Mode
+from agentfence.core.policy.model import Mode, Pins
 from agentfence.core.record import timestamp
 from agentfence.core.redaction import build_redactor
 from agentfence.core.visible import visible
@@ -274,6 +274,10 @@ def open_fence(
     if policy.tunnel and surface == "HTTP":
         in_force.append(f"UNFENCED: TLS to {_some_of(policy.tunnel)}")
     reporter.start("; ".join(in_force))
+    if policy.pins is Pins.REQUIRE and not lock.servers and fence.mode is Mode.ENFORCE:
+        reporter.problem(
+            "`pins: require` refuses every tool, as none is pinned yet: `agentfence pin` pins them"
+        )
     for name in unknown_variables(environment):
         meant = meant_variable(name)
         advice = f"; did you mean {meant}?" if meant else ""

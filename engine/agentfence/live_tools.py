@@ -205,7 +205,9 @@ class _Endpoint:
         except HTTPError as error:
             yield self._refusal(error, message)
         except (URLError, OSError) as error:
-            raise UsageError(f"`{self._url}` cannot be reached: {getattr(error, 'reason', error)}") from error
+            cause = getattr(error, "reason", error)
+            reason = getattr(cause, "strerror", None) or cause
+            raise UsageError(f"`{self._url}` cannot be reached: {reason}") from error
 
     def _messages(self, response: Any) -> Iterator[dict[str, Json]]:
         if response.headers.get_content_type() != "text/event-stream":
