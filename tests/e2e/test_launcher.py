@@ -59,11 +59,19 @@ def test_a_mistake_is_said_and_ends_the_start(mistake: str, tmp_path: Path) -> N
     )
 
 
-def test_a_taken_port_is_said(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("options", "option"),
+    [
+        (["--listen", "127.0.0.1:{}"], "--listen HOST:PORT"),
+        (["--listen", "127.0.0.1:0", "--web", "--set", "web_port={}"], "--set web_port=PORT"),
+    ],
+    ids=["the proxy's", "the live view's"],
+)
+def test_a_taken_port_is_said(options: list[str], option: str, tmp_path: Path) -> None:
     with start_recording_upstream() as upstream:
         port = upstream.url.split(":")[2].split("/")[0]
         ran = subprocess.run(
-            [BIN / "agentfence", "proxy-http", "--listen", f"127.0.0.1:{port}"],
+            [BIN / "agentfence", "proxy-http", *(word.format(port) for word in options)],
             capture_output=True,
             text=True,
             env={**os.environ, "HOME": str(tmp_path)},
@@ -71,7 +79,7 @@ def test_a_taken_port_is_said(tmp_path: Path) -> None:
             check=False,
         )
 
-    said = f"cannot listen at 127.0.0.1:{port}: address already in use; `--listen HOST:PORT` names another"
+    said = f"cannot listen at 127.0.0.1:{port}: address already in use; `{option}` names another"
     assert (ran.returncode, ran.stderr) == (1, f"agentfence: {said}\n")
     assert not (tmp_path / ".local").exists()
 

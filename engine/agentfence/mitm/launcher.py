@@ -105,7 +105,7 @@ async def _serve(wanted: Launch) -> int:
         _check_folder(_last_of(wanted.host_options, "confdir") or opts.confdir)
         opts.set(*(f"{name}={value}" for name, value in _settings(wanted)), *wanted.host_options, defer=True)
         if wanted.beside is None:
-            _check_listening(opts)
+            _check_listening(opts, shows_web=wanted.shows_web)
         mistakes: list[Exception] = []
         promote(host.addons, mistakes.append)
         if mistakes:
@@ -138,22 +138,24 @@ def _last_of(host_options: tuple[str, ...], name: str) -> str | None:
     return next((value for key, _, value in reversed([*given]) if key == name), None)
 
 
-def _check_listening(opts: options.Options) -> None:
-    """Say so before anything begins when the address is taken: the host's advice is for its own command."""
-    if not opts.listen_host or any("@" in mode for mode in opts.mode):
-        return
+def _check_listening(opts: options.Options, *, shows_web: bool) -> None:
+    """Say so before anything begins when an address is taken: the host's advice is for its own commands."""
+    if not any("@" in mode for mode in opts.mode):
+        _check_free(opts.listen_host, opts.listen_port, "`--listen HOST:PORT`")
+    if shows_web:
+        _check_free(opts.web_host, opts.web_port, "`--set web_port=PORT`")
+
+
+def _check_free(host: str, port: int, option: str) -> None:
     try:
-        family, *_, address = socket.getaddrinfo(
-            opts.listen_host, opts.listen_port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
-        )[0]
+        places = socket.getaddrinfo(host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+        family, *_, address = places[0]
         with socket.socket(family) as probe:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             probe.bind(address)
     except OSError as error:
-        where, reason = f"{opts.listen_host}:{opts.listen_port}", (error.strerror or str(error)).lower()
-        raise AgentFenceError(
-            f"cannot listen at {where}: {reason}; `--listen HOST:PORT` names another"
-        ) from error
+        reason = (error.strerror or str(error)).lower()
+        raise AgentFenceError(f"cannot listen at {host}:{port}: {reason}; {option} names another") from error
 
 
 def _check_folder(confdir: str) -> None:
