@@ -30,9 +30,7 @@ if TYPE_CHECKING:
     """Gives the policy's name for the server, and whether the server may be started at all."""
 
 OWN_FAILURE = 125
-CANNOT_RUN = 126
-NOT_FOUND = 127
-"""As env(1) and nohup(1) have them."""
+"""As env(1) and nohup(1) have it."""
 
 
 def start(arguments: Sequence[str]) -> int:
@@ -87,7 +85,7 @@ def _split(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
 
 
 def _run(settings: Settings, command: list[str]) -> int:
-    from agentfence.approval.choosing import relay_approver
+    from agentfence.approval.choosing import relay_approver, why_nobody_is_asked
     from agentfence.disk import resolve_links
     from agentfence.fence import open_fence
     from agentfence.reporting import Reporter, StandardError, is_colourful
@@ -103,6 +101,9 @@ def _run(settings: Settings, command: list[str]) -> int:
             approver=approver.name,
             resolve_links=resolve_links,
         )
+        unasked = why_nobody_is_asked(approver, settings)
+        if unasked:
+            fence.report(f"nobody can be asked, so what asks is denied: {unasked}")
         return _serve(fence, approver, command)
 
 
@@ -123,8 +124,10 @@ def _serve(fence: Fence, approver: Approver, command: list[str]) -> int:
         try:
             child = _start_server(command)
         except OSError as error:
-            _report(f"cannot run `{command[0]}`: {error.strerror}")
-            return NOT_FOUND if isinstance(error, FileNotFoundError) else CANNOT_RUN
+            from agentfence.starting import describe_failure, status_of
+
+            _report(describe_failure(command[0], error))
+            return status_of(error)
         try:
             relay = _relay(fence, child, approver, name_server)
             for number in held:

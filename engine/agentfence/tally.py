@@ -29,6 +29,20 @@ class Decided(NamedTuple):
     """The tool, or the method of what is no call; qualified by the server's name."""
     decision: str
     reason_code: str
+    would_be: str = ""
+    """The policy's word, where that is only observed."""
+
+    @property
+    def why(self) -> str:
+        """The reason, as people are shown it."""
+        return f"{self.reason_code}, would be {self.would_be}" if self.would_be else self.reason_code
+
+
+def observed_verdict(event: Event) -> str:
+    """Give the policy's word on a message that passes all the same, as it is only observed; else nothing."""
+    verdict = str(event.get("verdict", "allow"))
+    is_lifted = event["decision"] == "allow" and verdict != "allow" and "approval" not in event
+    return verdict if is_lifted else ""
 
 
 class Tally:
@@ -66,7 +80,8 @@ class Tally:
     def _count_decision(self, event: Event) -> None:
         name = str(event.get("tool") or event.get("method") or "message")
         subject = f"{event['server']}/{name}" if event.get("server") else name
-        key = Decided(subject, str(event["decision"]), str(event.get("reason_code", event["kind"])))
+        code = str(event.get("reason_code", event["kind"]))
+        key = Decided(subject, str(event["decision"]), code, observed_verdict(event))
         if key not in self._decisions and len(self._decisions) >= MOST_COUNTERS:
             key = key._replace(subject=OTHERS)
         self._decisions[key] += 1
@@ -86,6 +101,7 @@ class Tally:
                     "subject": _short(key.subject),
                     "decision": key.decision,
                     "reason_code": key.reason_code,
+                    **({"would_be": key.would_be} if key.would_be else {}),
                     "count": n,
                 }
                 for key, n in shown
@@ -100,9 +116,11 @@ class Tally:
         """Give the same for people."""
         told = self.as_json()
         totals = ", ".join(f"{n} {decision}" for decision, n in self.totals().items())
+        would_be = ", ".join(f"{n} would be {verdict}" for verdict, n in self._observed().items())
+        totals += f", of which {would_be}" if would_be else ""
         lines = [f"summary of {told['seconds']} s: {totals or 'nothing was judged'}"]
         lines += [
-            f"  {n:>7}  {key.decision:<5}  {_short(key.subject)}  {key.reason_code}"
+            f"  {n:>7}  {key.decision:<5}  {_short(key.subject)}  {key.why}"
             for key, n in self._decisions.most_common(_MOST_SHOWN)
         ]
         if told["decisions_not_shown"]:
@@ -124,6 +142,13 @@ class Tally:
         for key, number in self._decisions.items():
             totals[key.decision] += number
         return totals
+
+    def _observed(self) -> Counter[str]:
+        observed: Counter[str] = Counter()
+        for key, number in self._decisions.items():
+            if key.would_be:
+                observed[key.would_be] += number
+        return observed
 
     def _own_work(self) -> dict[str, Json]:
         return {

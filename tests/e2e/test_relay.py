@@ -51,6 +51,44 @@ ALLOWED = call_body("read_file", 1, path="a")
 DENIED = call_body("delete_file", "x", path="a")
 
 
+# --- servers that do not start, or do not stay ---
+
+
+@pytest.mark.parametrize(
+    ("command", "status", "said"),
+    [
+        (["nowhere-at-all"], 127, "there is no such program on the PATH"),
+        (["/nowhere/at/all"], 127, "there is no such file"),
+        (["{}/no_interpreter"], 127, "what its first line says to run it with is not there"),
+        (["{}/plain"], 126, "it is not executable"),
+        (["{}"], 126, "it is a folder"),
+        ([""], 126, "an empty name"),
+    ],
+)
+def test_server_that_cannot_be_run_is_said(
+    command: list[str], status: int, said: str, tmp_path: Path
+) -> None:
+    (tmp_path / "plain").write_text("x")
+    (tmp_path / "no_interpreter").write_text("#!/nowhere/at/all\n")
+    (tmp_path / "no_interpreter").chmod(0o755)
+    with Process(relay(tmp_path, command[0].format(tmp_path)), cwd=tmp_path) as process:
+        assert process.wait() == status
+        assert said in process.stderr
+
+
+@pytest.mark.parametrize(
+    ("program", "said"),
+    [
+        ("raise SystemExit(3)", "agentfence: the server ended with status 3\n"),
+        ("import os; os.kill(os.getpid(), 9)", "agentfence: the server ended by signal 9\n"),
+    ],
+)
+def test_server_that_ends_by_itself_is_said(program: str, said: str, tmp_path: Path) -> None:
+    with start(tmp_path, program) as process:
+        process.wait()
+        assert said in process.stderr
+
+
 # --- names of servers ---
 
 
