@@ -61,7 +61,7 @@ def hide_roots(text: str, roots: Iterable[Root], host: Host) -> Hidden:
         pattern = _pattern_of(beginning, own, host)
         if pattern.search(hidden) is None:
             continue
-        digest = digest or sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+        digest = digest or sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
         others = {f"{digest}x{index}": name for index, name in enumerate(own, len(names))}
         hidden = pattern.sub(beginning + "/".join(others), hidden)
         names |= others
@@ -72,4 +72,4 @@ def _pattern_of(beginning: str, names: Iterable[str], host: Host) -> re.Pattern[
     separator = r"[\\/]" if host is Host.WINDOWS else "/"
     start = re.escape(beginning).replace("/", separator)
     path = separator.join(map(re.escape, names))
-    return re.compile(rf"(?:(?<=[,;\[\"' ])|\A)(?i:{start}){path}(?={separator}|\Z)")
+    return re.compile(rf"(?:(?<=[,;|\[\"' ])|\A)(?i:{start}){path}(?={separator}|\Z)")
