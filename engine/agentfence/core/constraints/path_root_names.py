@@ -7,6 +7,7 @@ the names of these roots stand behind plain ones, which the text cannot hold its
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from hashlib import sha256
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -39,6 +40,7 @@ class Hidden(NamedTuple):
         return "/".join(self.names.get(name, name) for name in path.split("/"))
 
 
+@lru_cache(maxsize=64)
 def is_odd(root: Root, host: Host) -> bool:
     """Whether some program would make something else of the root's own names."""
     place = root.place

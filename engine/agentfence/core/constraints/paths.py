@@ -150,10 +150,11 @@ class Paths:
         return is_allowed
 
     def _odd_roots(self, circumstances: Circumstances) -> tuple[Root, ...]:
-        if not self.odd_roots or circumstances.resolve_links is None:
+        """Give the roots with odd names, also of those that lead to one."""
+        if circumstances.resolve_links is None:
             return self.odd_roots
-        real = (Root.at(self._resolve(root.place, circumstances.resolve_links)) for root in self.odd_roots)
-        return (*self.odd_roots, *real)
+        real = set(self._resolved_roots(circumstances.resolve_links)).difference(self.roots)
+        return (*self.odd_roots, *(root for root in real if is_odd(root, self.host)))
 
     def _judge_reading(self, reading: Reading, circumstances: Circumstances) -> bool:
         place, spelling = reading
