@@ -131,7 +131,8 @@ def test_original_block_without_lists_checks_nothing(spec: dict[str, Any]) -> No
         ({"fields": ["a["]}, ("fields", 0), "expected a field"),
         ({"hosts": "private"}, ("hosts",), "expected `named`, `public`, `any` or a list"),
         ({"hosts": ["ok.example", "10.0.0.1/8"]}, ("hosts", 1), "host bits"),
-        ({"hosts": ["a/b"]}, ("hosts", 0), "does not appear to be"),
+        ({"hosts": ["a/b"]}, ("hosts", 0), "is no network"),
+        ({"hosts": ["[fd00::]/8", "localhost:3000"]}, ("hosts", 1), "without scheme and port"),
         ({"hosts": ["127.1"]}, ("hosts", 0), "plain address"),
         (
             {"allow": ["https://*.corp.internal/**"]},

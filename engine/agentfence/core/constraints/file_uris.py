@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 _SCHEME = re.compile(r"file:(?://(?:localhost(?=/))?(?=/))?", re.IGNORECASE)
 _DROPPED = re.compile(r"[\x00-\x20]+")
 _DRIVE = re.compile(r"/(?=[A-Za-z]:(?:/|\Z))")
+_ESCAPES = re.compile("(?:%[0-9A-Fa-f]{2})+")
 _LITERAL_FOLDER = re.compile(r"(/[^*?\[\\]*)/", re.DOTALL)
 
 
@@ -102,7 +103,9 @@ def compile_file_uri_pattern(text: str, context: BuildContext, *, deny: bool = F
     if not path or path.startswith("//"):
         raise ValueError(f"expected a pattern like `file:///work/**`, got `{text}`")
     try:
-        path = _DRIVE.sub("", decode_once(path), count=1)
+        # `%5Bid%5D` is a folder of this name, and no class.
+        decoded = _ESCAPES.sub(lambda escapes: literal_pattern(decode_once(escapes[0])), path)
+        path = _DRIVE.sub("", decoded, count=1)
     except Refused as refusal:
         raise ValueError(f"pattern `{text}` {refusal.reason}") from None
     if not path.startswith("/") and path[1:3] != ":/":

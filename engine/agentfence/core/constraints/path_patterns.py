@@ -4,7 +4,7 @@ A pattern sees the path below its root; one that begins with `/` (or a drive) se
 `.` and `./` mean the root and all below it. Deny lists are generous, as what they miss is lost:
 
 - they compare folded, for disks that are case-blind or normalise names;
-- `X/**` and `X/` cover X too, and where the last name of X holds no wildcard, X covers what is
+- `X/**`, `X/**/*` and `X/` cover X too, and where the last name of X holds no wildcard, X covers what is
   below it, as it may be a folder.
 """
 
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 _DRIVE = late_regex(r"[A-Za-z]:/")
 _WINDOWS_SEPARATOR = late_regex(r"\\(?![\[\]])")
 _MAYBE_SEPARATOR = late_regex(r"\\(?=[\w.*])")
+_ALL_BELOW = late_regex(r"(?:/\*\*)+(?:/\*)?\Z")
 _UNREACHABLE = late_regex(r"~(?:/|$)|\$\{|(?:.*/)?\.{1,2}(?:/|$)|.+//", re.DOTALL)
 
 
@@ -116,7 +117,7 @@ def _cover(pattern: str, *, deny: bool) -> tuple[str, ...]:
         return (f"{pattern}**", pattern[:-1]) if deny else (f"{pattern}**",)
     if not deny:
         return (pattern,)
-    folder = pattern.removesuffix("/**")
+    folder = _ALL_BELOW.sub("", pattern)
     if folder != pattern:
         return (pattern, folder) if folder and not folder.endswith("\\") else (pattern,)
     last_name = re.sub(r"\\.", "", pattern.rpartition("/")[2])

@@ -1,6 +1,6 @@
 r"""What programs make of a text before it is a path to them, each of which has to be harmless, too.
 
-- A list is taken apart: `a,b`, `a;b` and `['a', 'b']`.
+- A list is taken apart: `a,b`, `a;b`, `a|b` and `['a', 'b']`.
 - A shell, a splitter of command lines and most glob libraries drop quotes and escapes: `.\./x` is
   `../x`. Decoders of JSON and of programming languages read `\u002e`, those of HTML `&#46;`.
 - A variable that is not set is nothing, or what `${X-this}` gives: `.${X}.${X}/x` is `../x`.
@@ -31,7 +31,7 @@ _MOST_CHARACTERS = 262_144
 _FOR_EACH = 512
 """What to judge a text costs beside its characters, counted in these."""
 
-_REWRITTEN = late_regex(r"[,;\\'\"`^$%!&?#]|[^\x00-\x7f]|\A\[.*\]\Z", re.DOTALL)
+_REWRITTEN = late_regex(r"[,;|\\'\"`^$%!&?#]|[^\x00-\x7f]|\A\[.*\]\Z", re.DOTALL)
 _NAME_END = late_regex(r"(?<=[^./\\ ])[. ]+(?=[/\\]|\Z)")
 _CLIMB = late_regex(r"(?:^|[/\\])\.\.[/\\]+[^/\\]")
 _CLIMB_AT_END = late_regex(r"(?:^|[/\\])\.\.[/\\]*\Z")
@@ -110,9 +110,9 @@ def rewritings(text: str, host: Host) -> tuple[str, ...]:
 
 
 def _pieces(text: str) -> list[str]:
-    """Give what a server finds that splits at commas or semicolons, or reads a list as Python writes it."""
+    """Give what a server finds that splits at `,`, `;` or `|`, or reads a list as Python writes it."""
     is_literal = text[0] == "[" and text[-1] == "]" and _OF_A_LIST.search(text) is not None
-    pieces = re.split("[,;]", text[1:-1] if is_literal else text, maxsplit=_MOST_PIECES)
+    pieces = re.split("[,;|]", text[1:-1] if is_literal else text, maxsplit=_MOST_PIECES)
     if len(pieces) > _MOST_PIECES:
         raise Refused("reads as a long list of paths")
     if is_literal:

@@ -7,6 +7,7 @@ the names of these roots stand behind plain ones, which the text cannot hold its
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from hashlib import sha256
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -39,6 +40,7 @@ class Hidden(NamedTuple):
         return "/".join(self.names.get(name, name) for name in path.split("/"))
 
 
+@lru_cache(maxsize=64)
 def is_odd(root: Root, host: Host) -> bool:
     """Whether some program would make something else of the root's own names."""
     place = root.place
@@ -61,7 +63,7 @@ def hide_roots(text: str, roots: Iterable[Root], host: Host) -> Hidden:
         pattern = _pattern_of(beginning, own, host)
         if pattern.search(hidden) is None:
             continue
-        digest = digest or sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+        digest = digest or sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
         others = {f"{digest}x{index}": name for index, name in enumerate(own, len(names))}
         hidden = pattern.sub(beginning + "/".join(others), hidden)
         names |= others
@@ -72,4 +74,4 @@ def _pattern_of(beginning: str, names: Iterable[str], host: Host) -> re.Pattern[
     separator = r"[\\/]" if host is Host.WINDOWS else "/"
     start = re.escape(beginning).replace("/", separator)
     path = separator.join(map(re.escape, names))
-    return re.compile(rf"(?:(?<=[,;\[\"' ])|\A)(?i:{start}){path}(?={separator}|\Z)")
+    return re.compile(rf"(?:(?<=[,;|\[\"' ])|\A)(?i:{start}){path}(?={separator}|\Z)")

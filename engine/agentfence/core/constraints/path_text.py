@@ -218,6 +218,8 @@ def _refuse_start(text: str) -> None:
         raise Refused("is quoted")
     if text[0] == "-":
         raise Refused("begins with `-`, so that programs take it for an option")
+    if "|" in (text[0], text[-1]):
+        raise Refused("begins or ends with `|`, so that Perl and Ruby run it")
     if _URI.match(text):
         raise Refused("is a URI, not a path")
     if _EXPANDED_FIRST.match(text):

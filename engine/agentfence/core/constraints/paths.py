@@ -13,6 +13,7 @@ server, the place that links lead to is held to the same.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -150,10 +151,15 @@ class Paths:
         return is_allowed
 
     def _odd_roots(self, circumstances: Circumstances) -> tuple[Root, ...]:
-        if not self.odd_roots or circumstances.resolve_links is None:
+        """Give the roots with odd names, also of those that lead to one."""
+        if circumstances.resolve_links is None:
             return self.odd_roots
-        real = (Root.at(self._resolve(root.place, circumstances.resolve_links)) for root in self.odd_roots)
-        return (*self.odd_roots, *real)
+        odd = list(self.odd_roots)
+        for root in self.roots:
+            with suppress(Refused):  # what is in a root that cannot be looked at is refused by itself
+                real = Root.at(self._resolve(root.place, circumstances.resolve_links))
+                odd += [real] if real != root and is_odd(real, self.host) else []
+        return tuple(odd)
 
     def _judge_reading(self, reading: Reading, circumstances: Circumstances) -> bool:
         place, spelling = reading

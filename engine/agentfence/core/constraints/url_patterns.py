@@ -52,6 +52,12 @@ _OPAQUE = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*):(?!//|[0-9]+(?:[/?]|$
 _QUESTION = re.compile(r"\\?\?|\\.|\[[!^]?\]?[^\]]*\]", re.DOTALL)
 _ESCAPES = re.compile("(?:%[0-9A-Fa-f]{2})+")
 _QUERY = late_regex(r"\*{1,2}\Z|[^/?=]*=")
+_ODD = late_regex(r"%|//|;|&|\.(?:/|\Z)")
+_PARAMETERS = late_regex(r";[^/?]*")
+_NAME_ENDS = late_regex(r"(?<=/)\s+|(?<!\\)[.\s]+(?=/|\Z)")
+_SLASHES = late_regex(r"/{2,}")
+_QUERY_OR_FRAGMENT = late_regex(r"\\\?|#")
+_ENTITIES = late_regex(r"&(?:#[0-9]{1,7}|#[xX][0-9A-Fa-f]{1,6}|[A-Za-z0-9]{2,32});?")
 _NETWORK = late_regex(r"([^/]+://)?\[?([0-9A-Fa-f.:]+)\]?/([0-9]+)")
 _BARE_IPV6 = late_regex(r"[0-9A-Fa-f]{0,4}:[0-9A-Fa-f:]*:[0-9A-Fa-f.:]*")
 _SEVERAL_SCHEMES = late_regex(r"[A-Za-z]+\?://")
@@ -262,7 +268,9 @@ def _compile_path(text: str, *, deny: bool) -> _PathPattern | None:
     marks = () if deny else (mark for mark in _QUESTION.finditer(plain) if "?" in mark[0])
     cuts = [plain[: mark.start()] for mark in marks]
     decoded = [_decode_pattern(path) for path in (plain, *cuts)]
-    bare = [re.sub(r";[^/?]*", "", path) for path in decoded]
+    bare = [_PARAMETERS.sub("", path) for path in decoded]
+    if not deny and _ODD.search(text):
+        bare += [reading for path in (plain, *cuts) for reading in _readings_of_pattern(path)]
     globs = {path: compile_glob(path, fold=deny) for path in (plain, *cuts, *decoded, *bare)}
     return _PathPattern(
         tuple(globs[path] for path in (plain, *cuts)),
@@ -288,8 +296,26 @@ def _part(path: str) -> Iterator[tuple[Glob, Glob]]:
             yield compile_glob(before, fold=True), compile_glob(behind, separator=None, fold=True)
 
 
+def _unescape(entity: re.Match[str]) -> str:
+    from html import unescape  # few patterns hold an ampersand
+
+    return literal_pattern(unescape(entity[0]))
+
+
 def _decode_pattern(text: str) -> str:
     return normalize("NFKC", _ESCAPES.sub(lambda escapes: literal_pattern(decode_once(escapes[0])), text))
+
+
+def _readings_of_pattern(path: str) -> Iterator[str]:
+    """Give what is read in an allowed path as it is in a URL's: `/C%23/x` is also `/C#/x` and `/C`."""
+    for _ in range(MOST_DECODINGS + 1):
+        unescaped = _ENTITIES.sub(_unescape, path)
+        for spelling in (path, unescaped, path.replace(r"\\", "/"), unescaped.replace(r"\\", "/")):
+            yield spelling
+            for part in (spelling, _QUERY_OR_FRAGMENT.split(spelling, maxsplit=1)[0]):
+                yield _SLASHES.sub("/", _NAME_ENDS.sub("", _PARAMETERS.sub("", part)))
+        if path == (path := _decode_pattern(path)):
+            return
 
 
 def _all_readings(url: Url, queries: set[str]) -> Iterator[str]:

@@ -245,13 +245,24 @@ def _compile_hosts(spec: str | Sequence[str]) -> HostRule:
     networks: list[IPv4Network | IPv6Network] = []
     for index, text in enumerate(spec):
         try:
-            if read_address(text) or "/" in text or ":" in text:
-                networks.append(ip_network(text.strip("[]")))
+            if "/" in text or ":" in text or read_address(text):
+                networks.append(_compile_network(text))
             else:
                 names.append(compile_host_pattern(text))
         except ValueError as error:
             raise SpecError(("hosts", index), str(error)) from None
     return HostRule((), tuple(names), tuple(networks))
+
+
+def _compile_network(text: str) -> IPv4Network | IPv6Network:
+    try:
+        return ip_network(re.sub(r"[\[\]]", "", text))
+    except ValueError as error:
+        if "host bits" in str(error):
+            raise ValueError(f"`{text}` is no network: {error}") from None
+        raise ValueError(
+            f"`{text}` is no network: `hosts` has names, addresses and networks, without scheme and port"
+        ) from None
 
 
 def _refuse_idle(pattern: UrlPattern, hosts: HostRule, index: int) -> None:

@@ -69,6 +69,9 @@ def _paths(block: Block) -> Iterator[Problem]:
     texts = {pattern.text for pattern in patterns}
     for pattern in patterns:
         text = pattern.text.removeprefix("./")
+        if text.startswith("**/") and text.endswith("/.*") and f"{text}/**" not in texts:
+            why = "it covers hidden folders, and not what is in them"
+            yield _narrow(pattern, why, f"write `{text}/**`, which covers hidden files, too")
         if text in ("", ".") or "**" in text:
             continue
         if text.endswith("/*"):

@@ -34,7 +34,7 @@ _REGEX = MappingProxyType(
 _REGEX_ADVICE = "patterns are no regular expressions: `*` is any text within a segment, and `**` any text"
 _GROUP = re.compile(r"!\(|\([^()]*\|[^()]*\)")
 _SEPARATOR = re.compile(r"\\(?=\w|\.|\*\*)")
-_IN_NO_ROOT = re.compile(r"[*?]|\$(?!\{)[A-Za-z_]\w*|%\w+%|(?i:file):")
+_IN_NO_ROOT = re.compile(r"[*?]|\$(?!\{)[A-Za-z_]\w*|%\w+%|(?i:file):|\A[A-Za-z]:(?![\\/])")
 _CHOICE = "{"
 _READ_OTHERWISE = re.compile(
     r"(?i:yes|no|on|off)|0x[0-9a-fA-F]+|0o[0-7]+|[-+]?[0-9][0-9_]*_[0-9_]*|\+[0-9.]+|\.[0-9]+|[0-9]+\."
