@@ -313,6 +313,13 @@ class Record:
         """Give what tells of each key of an object whether its member is a secret."""
         if secret and secret.proof is Proof.NONE:
             return lambda key: None if key in DESCRIPTIVE else secret
+        rule = self._rule_of_telling_members(value)
+        if secret is None or secret.label in _HONEST_PLURALS:
+            return rule
+        inside = SecretName(secret.label, Proof.RANDOM)  # of `{"session": {"commit": …}}` not all is secret
+        return lambda key: rule(key) or inside
+
+    def _rule_of_telling_members(self, value: dict[str, Json]) -> Callable[[str], SecretName | None]:
         if not members_tell(value):
             return self._classify
         if "kty" in value:
