@@ -22,6 +22,7 @@ from shlex import quote
 from typing import TYPE_CHECKING
 
 from agentfence.core.constraints.command_guesses import find_guesses, is_interpreter, runs_unseen
+from agentfence.core.constraints.command_known import is_caseless
 from agentfence.core.constraints.command_launching import (
     Launched,
     find_launched,
@@ -482,5 +483,7 @@ def _spellings(command: Command) -> Iterator[str]:
         yield " ".join([first, *rest])
         if (name := fold_text(program_name(first))) != first:
             yield " ".join([name, *rest])
+        if is_caseless(name):
+            yield " ".join([name, *rest]).lower()
         if len(plain := without_global_options(words)) <= len(rest):
             yield " ".join([name, *(word.text for word in plain[1:])])

@@ -37,7 +37,8 @@ _WORDS = rb"|".join(
     please click enter use see visit check reset choose select press go contact forgot show hide copy paste
     field value values param parameter flag option argument header here below above following before after
     only same too short long weak strong expected got hashed encrypted stored enabled disabled deprecated
-    hidden masked redacted removed omitted inherit include same-origin omit read write pw pwd tok len public private protected
+    hidden masked redacted removed omitted inherit include same-origin omit read write pw pwd
+    tok len public private protected
     """.split()
 )
 """Words of prose, types and keywords: where one stands as a value, none is given."""
