@@ -89,7 +89,7 @@ _HONEST = re.compile(
             rb"[0-9]{1,3}(?:-[0-9]{1,3}|\+)? (?i:char|digit|letter|word|attempt|tries|byte|bit|day|hour)",
             rb"(?![bruf][\"'])[A-Za-z0-9]" + _END,  # too short for one
             rb"\((?:[A-Za-z_$]{1,40}\??: ?[A-Za-z]|[A-Za-z_$, ]{0,80}\) ?=>)",  # a function
-            rb"/[\^\\(\[]",  # a regular expression
+            rb"/[\^\\(\[]|\(?(?:\.[*+]|\[\^)",  # a regular expression
             rb"(?<= = )[A-Za-z_$]{1,60} (?:\|\||\?\?|\?) ",  # one variable or another
             rb"(?<= = )[A-Za-z_$]{1,60} [&|^%*/+] [A-Za-z0-9_(]",  # an expression
             rb"(?<=\] = )[A-Za-z_]{1,60}" + _END,  # names[token] = name
