@@ -139,7 +139,7 @@ _is_cmdlet = re.compile(
 
 def is_caseless(name: str) -> bool:
     """Whether a program of Windows, or a cmdlet, takes its words in capitals too: `REG DELETE`."""
-    return name in _CASELESS or _is_cmdlet(name) is not None
+    return name in _CASELESS or ("-" in name and _is_cmdlet(name) is not None)
 
 
 def runs_no_words(name: str, words: Sequence[str]) -> bool:
