@@ -62,7 +62,7 @@ def _read(policy: str) -> tuple[Policy, Redactor]:
 
 
 class Talk:
-    """One conversation; `time` is what the clock says."""
+    """One conversation; `time` is what the clock says, `links` where links on the disk lead."""
 
     def __init__(
         self,
@@ -72,7 +72,9 @@ class Talk:
         transport: Transport = Transport.STDIO,
         server: str | None = None,
         is_identified: bool = True,
+        links: Mapping[str, str] | None = None,
     ) -> None:
+        self.links = links
         self.gate = make_gate(policy, options)
         self.session = Session("agent", is_identified=is_identified)
         self.conversation = Conversation(self.session, transport, server)
@@ -86,7 +88,9 @@ class Talk:
 
     @property
     def circumstances(self) -> Circumstances:
-        return Circumstances(self.time, effort=Effort())
+        links = self.links
+        resolve_links = None if links is None else lambda path: links.get(path, path)
+        return Circumstances(self.time, resolve_links, Effort())
 
     def agent(self, message: Any, headers: Mapping[str, str] | None = None) -> Effects:
         """What is done about what the agent sends."""

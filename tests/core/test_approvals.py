@@ -53,6 +53,7 @@ def test_each_outcome_has_a_code_and_words(outcome: str, code: str) -> None:
 
     assert outcome_code(approval) == code
     assert outcome_text(approval)
+    assert "(" not in outcome_text(approval)
     assert outcome_text(replace(approval, advice="do this")).endswith(" (do this)")
 
 
@@ -62,6 +63,15 @@ def is_remembered(first: Judged, second: Judged, approval: Approval = KEEP, **co
     remember(first, approval, pending(first, session=session), NOW)
     (settled,) = with_known_outcomes(pending(second, session=session, **context)).members
     return settled.approval == Approval("approved", "session", given=Given("tty", NOW, "call-1"))
+
+
+def test_remembered_approval_says_who_gave_it() -> None:
+    session = Session("agent", is_identified=True)
+    remember(member(), replace(KEEP, by="ana"), pending(member(), session=session), NOW)
+    (settled,) = with_known_outcomes(pending(member(), session=session)).members
+
+    assert settled.approval is not None
+    assert settled.approval.by == "ana"
 
 
 def test_approval_holds_for_the_same_call() -> None:

@@ -86,6 +86,15 @@ def test_cancelling_moves_a_call_as_the_table_says(
     assert calls.find(1) == moved
 
 
+def test_no_id_is_not_the_word_for_it(calls: CallsInFlight) -> None:
+    calls.put(call("None"))
+    calls.end(None)
+    calls.give_up(None, "call-1")
+
+    assert calls.find_sent(None) is None
+    assert calls.find_sent("None") == call("None")
+
+
 def test_cancelling_an_unknown_call_does_nothing(calls: CallsInFlight) -> None:
     assert calls.cancel(1) is None
     assert len(calls) == 0
@@ -148,6 +157,26 @@ def test_room_ends_at_the_length_of_all_ids(calls: CallsInFlight, monkeypatch: p
     assert calls.make_room_for("def", evicts=False), "cancelled ones give way"
     assert "abc" not in calls
     assert not calls.make_room_for("abcdef", evicts=True)
+
+
+@pytest.mark.parametrize(("id_", "fits"), [("f", True), ("fg", False)])
+def test_ids_of_all_that_waits_count(id_: str, fits: bool) -> None:
+    calls = CallsInFlight(most_characters=6)
+    calls.put(call("abc"))
+    calls.put(call("de"))
+
+    assert calls.takes(id_) is fits
+    assert calls.make_room_for(id_, evicts=False) is fits
+
+
+def test_cancelled_call_that_was_answered_makes_no_room() -> None:
+    calls = CallsInFlight(most=1)
+    calls.put(call(1))
+    calls.cancel(1)
+    calls.end(1)
+    calls.put(call(2))
+
+    assert not calls.make_room_for(3, evicts=False)
 
 
 def test_oldest_calls_give_way_where_nobody_misses_them(

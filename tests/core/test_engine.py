@@ -93,6 +93,28 @@ def test_decision_has_the_place_and_the_words_of_its_rule(engine: Engine) -> Non
     assert "`a`" in decision.reason
 
 
+@pytest.mark.parametrize(("time", "code"), [(NOW - 1, "rule_match"), (NOW, "rule_expired")])
+def test_rule_holds_until_it_expires(time: float, code: str) -> None:
+    engine = Engine(
+        load_text('version: "1"\ntools: {a: {decision: allow, expires: "2023-11-14T22:13:20Z"}}\n')
+    )
+    session = Session("agent", is_identified=True)
+
+    assert engine.decide_call(Call("a"), session, Circumstances(time)).reason_code == code
+
+
+@pytest.mark.parametrize("tool", ["wipe", "unknown", "list_files", "a/b"])
+def test_reason_names_the_tool(engine: Engine, tool: str) -> None:
+    assert f"`{tool}`" in decide(engine, tool).reason
+
+
+@pytest.mark.parametrize("tool", ["short", "long" * 100])
+def test_name_of_any_length_is_looked_up_on_its_server(tool: str) -> None:
+    engine = Engine(load_text('version: "1"\nservers: {s: {command: [s]}}\ntools: {"s/*": allow}\n'))
+
+    assert [decide(engine, tool, server).verdict for server in ("s", None, "s")] == ["allow", "deny", "allow"]
+
+
 def test_place_of_the_default_is_its_line(engine: Engine) -> None:
     assert str(decide(engine, "unknown").place) == "root.yaml:3:12"
     assert Engine(load_text('version: "1"\n')).policy.default.place is None

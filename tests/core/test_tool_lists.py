@@ -86,11 +86,11 @@ LISTED = {
 }
 
 
-def shown(policy: str, **options: str) -> list[str]:
+def shown(policy: str, *, server: str | None = None, listed: Any = LISTED, **options: str) -> list[str]:
     """The tools that an agent sees."""
-    talk = Talk(policy, options)
+    talk = Talk(policy, options, server=server)
     talk.agent({"jsonrpc": "2.0", "id": 1, "method": "tools/list"})
-    _, effect = talk.server({"jsonrpc": "2.0", "id": 1, "result": LISTED})
+    _, effect = talk.server({"jsonrpc": "2.0", "id": 1, "result": listed})
     assert isinstance(effect, Forward)
     return [tool["name"] for tool in json.loads(effect.body)["result"]["tools"]]
 
@@ -101,6 +101,28 @@ def test_agent_sees_what_it_could_ever_call() -> None:
 
 def test_the_policy_may_show_everything() -> None:
     assert shown(POLICY + "hide_denied: false\n") == [tool["name"] for tool in LISTED["tools"]]
+
+
+@pytest.mark.parametrize(("server", "tools"), [("files", ["read"]), ("mail", ["read", "send"]), (None, [])])
+def test_rules_and_denials_of_its_own_server_hide_a_tool(server: str | None, tools: list[str]) -> None:
+    policy = """
+version: "1"
+servers: {files: {command: [files]}, mail: {command: [mail]}}
+forbid: [{tools: ["files/send"]}]
+tools: {"*/read": allow, "*/send": allow, "**": deny}
+"""
+    names = ["read", "send", "other/read"]
+    assert shown(policy, server=server, listed={"tools": [{"name": name} for name in names]}) == tools
+
+
+@pytest.mark.parametrize("result", [None, 1, [], {}, {"tools": {"name": "x"}}, {"tools": [None, 1, "x", {}]}])
+def test_answer_to_a_list_that_is_none_passes(result: Any) -> None:
+    talk = Talk(POLICY)
+    talk.agent({"jsonrpc": "2.0", "id": 1, "method": "tools/list"})
+    *_, effect = talk.server({"jsonrpc": "2.0", "id": 1, "result": result})
+
+    assert isinstance(effect, Forward)
+    assert json.loads(effect.body)["result"] == result
 
 
 def test_observing_hides_nothing() -> None:
@@ -156,3 +178,13 @@ def test_list_that_a_stream_brings_to_an_unknown_call_is_filtered_whatever_stand
     assert isinstance(effect, Forward)
     tools = json.loads(effect.body)["result"]["tools"]
     assert [tool.get("name") for tool in tools if isinstance(tool, dict)] == [None, "read", "send", "write"]
+
+
+@pytest.mark.parametrize("tools", [[1], ["name"], [None, {}], []])
+def test_answer_of_a_stream_that_only_looks_like_a_list_passes(tools: list[Any]) -> None:
+    talk = Talk(POLICY, transport=Transport.HTTP)
+    talk.conversation.carries_other_answers = talk.conversation.resumes = True
+    *_, effect = talk.server({"jsonrpc": "2.0", "id": 1, "result": {"tools": tools}})
+
+    assert isinstance(effect, Forward)
+    assert json.loads(effect.body)["result"] == {"tools": tools}

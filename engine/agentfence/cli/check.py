@@ -19,7 +19,7 @@ from agentfence.cli.check_output import FORMATS, make_writer
 from agentfence.cli.check_run import CheckRun
 from agentfence.cli.check_summary import Gate
 from agentfence.cli.lines import read_lines
-from agentfence.cli.loading import link_resolver, load, redactor_of
+from agentfence.cli.loading import link_resolver, load, load_lock, redactor_of
 from agentfence.cli.progress import ByteProgress
 from agentfence.cli.terminal import say
 from agentfence.core.errors import UsageError
@@ -47,7 +47,7 @@ _OF_THE_LOG = (
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the verb's arguments."""
-    add_options(parser, "policy")
+    add_options(parser, "policy", "lock")
     parser.add_argument(
         "--call", metavar="FILE", required=True, help="the recorded calls, a JSON object a line; - for stdin"
     )
@@ -91,7 +91,7 @@ def run(arguments: argparse.Namespace) -> int:
         ask = None if approver is None else asking(approver, settings.approval_timeout)
         log = _open_log(arguments, settings, policy, approver, opened)
         check = CheckRun(
-            OfflineJudge(policy, redactor_of(policy), ask),
+            OfflineJudge(policy, redactor_of(policy), ask, load_lock(settings.policy, settings.lock, policy)),
             log,
             make_writer(arguments.output, sys.stdout, is_dry_run=arguments.dry_run),
             link_resolver(follow_links=arguments.follow_links),

@@ -7,7 +7,7 @@ import sys
 import time
 from typing import TYPE_CHECKING
 
-from agentfence.cli.loading import link_resolver, load
+from agentfence.cli.loading import link_resolver, load, load_lock
 from agentfence.cli.terminal import Paint, say
 from agentfence.core.constraints.effort import Effort
 from agentfence.core.constraints.interface import Circumstances
@@ -36,7 +36,7 @@ _SUBJECTS = ("tool", "method", "uri", "prompt")
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the verb's arguments."""
-    add_options(parser, "policy")
+    add_options(parser, "policy", "lock")
     parser.add_argument("--tool", metavar="NAME", help="the tool that is called")
     parser.add_argument(
         "--server", metavar="NAME", help="the server that is talked to, as `servers` names it"
@@ -83,7 +83,8 @@ def _explain(policy: Policy, request: Request, arguments: argparse.Namespace) ->
     resolve_links = link_resolver(follow_links=arguments.follow_links)
     circumstances = Circumstances(time.time(), resolve_links, Effort())
     session = Session("explain", is_identified=True)
-    decision = decide_request(Engine(policy), request, arguments.server, session, circumstances, trace.append)
+    engine = Engine(policy, load_lock(arguments.policy, arguments.lock, policy))
+    decision = decide_request(engine, request, arguments.server, session, circumstances, trace.append)
     if arguments.tool is not None and decision.reason_code not in ("forbidden", "tool_name_ambiguous"):
         trace = [*trace_lookup(policy, arguments.server, arguments.tool)[0], *trace]
     return _Explained(decision, trace)

@@ -7,11 +7,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agentfence.core.errors import UsageError
+from agentfence.core.pins import NOTHING_PINNED, of_any_server
+from agentfence.core.policy.model import Pins
 from agentfence.core.redaction import build_redactor
+from agentfence.lock_file import open_lock
 from agentfence.policy_files import find_policy, load_document
 
 if TYPE_CHECKING:
     from agentfence.core.constraints.interface import LinkResolver
+    from agentfence.core.pins import Lock
     from agentfence.core.policy.load import LoadedPolicy
     from agentfence.core.policy.model import Policy
     from agentfence.core.redaction import Redactor
@@ -26,6 +30,19 @@ def load(option: str | None, *, follow_links: bool = False) -> LoadedPolicy:
 
     """
     return load_document(find_policy(option, os.environ), os.environ, follow_links_default=follow_links)
+
+
+def load_lock(option: str | None, lock: str | None, policy: Policy) -> Lock:
+    """Give the pins that hold for calls that are written down; `option` is what means the policy.
+
+    Raises:
+        UsageError: The lock file cannot be read, or is no lock file.
+
+    """
+    if policy.pins is not Pins.REQUIRE:
+        return NOTHING_PINNED
+    lock = lock or os.environ.get("AGENTFENCE_LOCK") or None
+    return of_any_server(open_lock(lock, find_policy(option, os.environ)))
 
 
 def link_resolver(*, follow_links: bool) -> LinkResolver | None:

@@ -7,7 +7,7 @@ import sys
 import time
 from typing import TYPE_CHECKING
 
-from agentfence.cli.loading import load, read_file, redactor_of
+from agentfence.cli.loading import load, load_lock, read_file, redactor_of
 from agentfence.cli.terminal import Paint, say
 from agentfence.core.errors import PolicyError, UsageError
 from agentfence.core.policy.nodes import MAX_BYTES
@@ -17,13 +17,13 @@ from agentfence.core.policy.written_rules import written_rules
 from agentfence.core.trials import run_test
 from agentfence.core.values import field, frozen
 from agentfence.core.visible import visible
+from agentfence.flags import add_options
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterable, Iterator, Sequence
 
     from agentfence.core.constraints.interface import Json
-    from agentfence.core.policy.load import LoadedPolicy
     from agentfence.core.policy.model import TestCase, TestStep
     from agentfence.core.policy.written_rules import WrittenRule
     from agentfence.core.trials import Got
@@ -41,6 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--policy", metavar="FILE", action="append", default=[], help="one more policy")
     parser.add_argument("--tests", metavar="FILE", action="append", default=[], help="one more file of tests")
+    add_options(parser, "lock")
     parser.add_argument(
         "--output", choices=("text", "json"), default="text", help="how results are printed (default: text)"
     )
@@ -79,7 +80,7 @@ def run(arguments: argparse.Namespace) -> int:
     policies, test_files = _sort(arguments)
     extra = [test for name in test_files for test in read_test_file(name, read_file(name, MAX_BYTES))]
     now = time.time()
-    everything = [_run_policy(load(name), extra, now) for name in policies]
+    everything = [_run_policy(name, arguments.lock, extra, now) for name in policies]
     if arguments.output == "json":
         print(json.dumps(_as_json(everything), ensure_ascii=False, indent=2))
     else:
@@ -108,9 +109,13 @@ def _holds_only_tests(name: str) -> bool:
         return False  # a packaged policy, or a file of which loading says what is wrong
 
 
-def _run_policy(loaded: LoadedPolicy, extra: Sequence[TestCase], now: float) -> _PolicyResults:
+def _run_policy(
+    name: str | None, lock_name: str | None, extra: Sequence[TestCase], now: float
+) -> _PolicyResults:
+    loaded = load(name)
     policy, redactor = loaded.policy, redactor_of(loaded.policy)
-    results = [_Result(test, run_test(policy, redactor, test, now)) for test in (*policy.tests, *extra)]
+    lock = load_lock(name, lock_name, policy)
+    results = [_Result(test, run_test(policy, redactor, test, now, lock)) for test in (*policy.tests, *extra)]
     touched = {got.rule for result in results for got in result.steps}
     untouched = [rule for rule in written_rules(loaded.document) if rule.name not in touched]
     return _PolicyResults(policy.file, results, untouched)

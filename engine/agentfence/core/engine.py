@@ -106,14 +106,15 @@ class Engine:
             tell(f"decision of the rule: {rule.decision}")
         if decision.verdict is Verdict.DENY:
             return decision
-        if rule.rate is not None:
-            exceeded = _exceeded(rule, rule.rate, session, circumstances.time, tell)
+        rate = None if circumstances.counted_for == rule.name else rule.rate
+        if rate is not None:
+            exceeded = _exceeded(rule, rate, session, circumstances.time, tell)
             if exceeded is not None:
                 return exceeded
         if self.taint is not None:
             decision = _distrust(self.taint, rule, call, decision, session, circumstances, tell)
-        if rule.rate is not None and decision.verdict is not Verdict.DENY:
-            session.count(rule, rule.rate, circumstances.time)
+        if rate is not None and decision.verdict is not Verdict.DENY:
+            session.count(rule, rate, circumstances.time)
         return decision
 
     def can_only_deny(self, server: str | None, tool: str, time: float) -> bool:

@@ -9,7 +9,7 @@ from agentfence.core.decision import Decision
 from agentfence.core.engine import Call
 from agentfence.core.jsonrpc import INVALID_REQUEST, METHOD_NOT_FOUND, Request, Response
 from agentfence.core.pending import Judged, Violation
-from agentfence.core.policy.model import Verdict
+from agentfence.core.policy.model import Mode, Verdict
 from agentfence.core.session import Transport
 
 if TYPE_CHECKING:
@@ -57,9 +57,11 @@ def judge_by_policy(
     if message.method != "tools/call":
         find_task = partial(conversation.tasks(from_server=from_server).find, conversation.peer)
         decision = gate.engine.decide_method(message.method, message.params, circumstances, find_task)
-        if decision.verdict is Verdict.DENY and conversation.revision.has_removed(message.method):
+        is_refused = decision.verdict is Verdict.DENY and gate.mode is Mode.ENFORCE
+        if is_refused and conversation.revision.has_removed(message.method):
             # The answer that the server would give, as clients probe for removed methods.
-            return violating(message, call_id, METHOD_NOT_FOUND, decision.reason, id_, decision.reason_code)
+            removed = Violation(METHOD_NOT_FOUND, decision.reason)
+            return Judged(call_id, message, decision, id_, violation=removed)
         return Judged(call_id, message, decision, id_)
     if from_server:
         return Judged(call_id, message, _TO_AGENT, id_)

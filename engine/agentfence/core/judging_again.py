@@ -1,7 +1,7 @@
-"""Messages that waited for a person while another policy came into force.
+"""Messages that waited for a person, while the policy, the disk, the tools or the day changed.
 
-They are judged again when the person has answered: the policy in force decides what goes on, and
-the person's word holds where it would ask them the same.
+They are judged again when the person has answered: what is in force then decides what goes on, and
+the person's word holds where they would be asked the same.
 """
 
 from __future__ import annotations
@@ -22,17 +22,31 @@ if TYPE_CHECKING:
 
 
 def judge_again(gate: Gate, pending: Pending, circumstances: Circumstances) -> Pending:
-    """Give `pending` as the policy in force sees it; what was asked differently is open again."""
-    members = tuple(_again(gate, member, pending, circumstances) for member in pending.members)
+    """Give `pending` as the policy in force sees it now; what was asked differently is open again."""
     digest = gate.engine.policy.digest
+    if pending.policy_digest == digest:
+        return replace(pending, members=_all_again(gate, pending, circumstances, is_counted=True))
+    for member in pending.members:
+        pending.conversation.session.uncount(member.decision.rule, pending.circumstances.time)
+    members = _all_again(gate, pending, circumstances, is_counted=False)
     return replace(pending, members=members, circumstances=circumstances, policy_digest=digest)
+
+
+def _all_again(
+    gate: Gate, pending: Pending, circumstances: Circumstances, *, is_counted: bool
+) -> tuple[Judged, ...]:
+    """Judge all members; `is_counted`: for the rates of their rules they count already."""
+    members: list[Judged] = []
+    for member in pending.members:
+        counted_for = member.decision.rule if is_counted else None
+        members.append(_again(gate, member, pending, replace(circumstances, counted_for=counted_for)))
+    return tuple(members)
 
 
 def _again(gate: Gate, member: Judged, pending: Pending, circumstances: Circumstances) -> Judged:
     message, conversation = member.message, pending.conversation
     if member.violation is not None or not isinstance(message, Request | Notification):
         return member
-    conversation.session.uncount(member.decision.rule, pending.circumstances.time)
     again = judge_by_policy(
         gate, message, member.call_id, conversation, circumstances, from_server=pending.from_server
     )

@@ -18,6 +18,7 @@ from agentfence.core.effects import Approval
 from agentfence.core.engine import Call, Engine
 from agentfence.core.events import Events
 from agentfence.core.pending import Judged, Pending
+from agentfence.core.pins import NOTHING_PINNED
 from agentfence.core.policy.model import Verdict
 from agentfence.core.questions import question_about
 from agentfence.core.session import Conversation, Session, Transport
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
     from agentfence.core.decision import Decision
     from agentfence.core.effects import Event, Question
+    from agentfence.core.pins import Lock
     from agentfence.core.policy.model import Policy
     from agentfence.core.recorded_calls import RecordedCall
     from agentfence.core.redaction import Redactor
@@ -56,12 +58,14 @@ class Outcome(NamedTuple):
 class OfflineJudge:
     """Judges the records of one run, in their order."""
 
-    def __init__(self, policy: Policy, redactor: Redactor, asks: Ask | Approval | None) -> None:
+    def __init__(
+        self, policy: Policy, redactor: Redactor, asks: Ask | Approval | None, lock: Lock = NOTHING_PINNED
+    ) -> None:
         """Take the policy, what keeps secrets out, and who is asked.
 
         `asks` is an `Approval` where every question has the same answer, None where `ask` is left as it is.
         """
-        self._engine = Engine(policy)
+        self._engine = Engine(policy, lock)
         self._redactor = redactor
         self._events = Events(policy, redactor)
         self._asks = asks

@@ -111,10 +111,10 @@ def resolve(gate: Gate, pending: Pending, approval: Approval, circumstances: Cir
     if position is None or not _still_waits(pending):
         return _let_go(gate, pending, circumstances.time)
     pending = pending.with_approval(position, approval)
-    if pending.policy_digest not in {None, gate.engine.policy.digest}:
+    if approval.is_approved or pending.policy_digest != gate.engine.policy.digest:
         pending = judge_again(gate, pending, circumstances)
     member = pending.members[position]
-    if member.approval is approval:  # else the policy has another question by now, or none
+    if member.approval is approval:  # else there is another question by now, or none
         counted = remember(member, approval, pending, circumstances.time)
         pending = pending.with_approval(position, counted)
     return _settle(gate, pending, circumstances.time)

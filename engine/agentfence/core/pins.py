@@ -70,6 +70,12 @@ class Lock:
 NOTHING_PINNED = Lock()
 
 
+def of_any_server(lock: Lock) -> Lock:
+    """Give the lock for calls of which nobody need say whose tool is meant: then one of any server counts."""
+    pinned = {tool: pin for pins in lock.servers.values() for tool, pin in pins.items()}
+    return Lock({**lock.servers, "": {**pinned, **lock.servers.get("", {})}})
+
+
 def pin_of(definition: Json) -> Pin:
     """Give the pin that holds a tool to its definition as it is."""
     return Pin(digest_of(definition), definition)

@@ -68,8 +68,9 @@ def _why(gate: Gate, member: Judged) -> tuple[str, str]:
 
 def _uncount(member: Judged, pending: Pending) -> None:
     """Take back a call that was counted for its rule's rate, and is neither asked about nor sent."""
-    message = member.message
-    if member.approval is None and isinstance(message, Request | Notification) and tool_of(message):
+    message, approval = member.message, member.approval
+    was_asked = approval is not None and approval.given is None
+    if not was_asked and isinstance(message, Request | Notification) and tool_of(message):
         pending.conversation.session.uncount(member.decision.rule, pending.circumstances.time)
 
 

@@ -17,6 +17,7 @@ from agentfence.core.constraints.fields import EVERYTHING, parse_selector
 from agentfence.core.constraints.globs import compile_glob
 from agentfence.core.decision import quoted
 from agentfence.core.result_texts import texts_of_answer
+from agentfence.core.revisions import METHODS
 from agentfence.core.taint_memory import AT_ONCE, pieces_of, shingles_of
 from agentfence.core.taint_text import essence, readings, without_markup
 
@@ -74,7 +75,10 @@ class TaintRules:
 
     def is_source(self, server: str | None, name: str) -> bool:
         """Whether what this tool, or this method that calls none, returns is foreign."""
-        return self._sources.cover(server, name) and not self._trusted.cover(server, name)
+        if "/" in name and self._trusted.names(name):
+            return False
+        is_named = self._sources.cover(server, name) or self._sources.cover_method(server, name)
+        return is_named and not self._trusted.cover(server, name)
 
     def remember(self, memory: TaintMemory, source: str, value: Json) -> bool:
         """Keep the texts of a result; whether something older was forgotten for it."""
@@ -184,10 +188,11 @@ def _short(text: str, length: int) -> list[int]:
 class _Tools:
     """Patterns of tools: those with `/` cover `server/tool`, others the bare name."""
 
-    __slots__ = ("_bare", "_covers_all", "_qualified")
+    __slots__ = ("_bare", "_covers_all", "_methods", "_qualified")
 
     def __init__(self, patterns: Iterable[str]) -> None:
         patterns = tuple(patterns)
+        self._methods = METHODS.intersection(patterns)
         self._covers_all = EVERYTHING in patterns
         self._bare = [compile_glob(pattern) for pattern in patterns if "/" not in pattern]
         self._qualified = [compile_glob(pattern) for pattern in patterns if "/" in pattern]
@@ -196,6 +201,14 @@ class _Tools:
         if self._covers_all or _any(self._bare, tool):
             return True
         return server is not None and _any(self._qualified, f"{server}/{tool}")
+
+    def names(self, method: str) -> bool:
+        """Whether one of them is the name of this method of MCP, and no pattern of tools."""
+        return method in self._methods
+
+    def cover_method(self, server: str | None, name: str) -> bool:
+        """Whether they cover a method as `resources/read`, whose `/` parts no server from a tool."""
+        return "/" in name and (_any(self._qualified, name) or self.cover(server, name.replace("/", ".")))
 
 
 def _any(globs: Iterable[Glob], name: str) -> bool:

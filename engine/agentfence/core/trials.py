@@ -18,6 +18,7 @@ from agentfence.core.engine import Engine
 from agentfence.core.gate import Gate
 from agentfence.core.gate_settings import GateSettings
 from agentfence.core.jsonrpc import result_answer
+from agentfence.core.pins import NOTHING_PINNED
 from agentfence.core.policy.model import Mode, Verdict
 from agentfence.core.session import Conversation, Session, Transport
 from agentfence.core.values import frozen
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from agentfence.core.decision import Decision
     from agentfence.core.effects import Effects
     from agentfence.core.jsonrpc import Json, Request
+    from agentfence.core.pins import Lock
     from agentfence.core.policy.model import Policy, TestCase, TestStep
     from agentfence.core.redaction import Redactor
 
@@ -56,15 +58,17 @@ class Got:
         )
 
 
-def run_test(policy: Policy, redactor: Redactor, test: TestCase, now: float) -> tuple[Got, ...]:
+def run_test(
+    policy: Policy, redactor: Redactor, test: TestCase, now: float, lock: Lock = NOTHING_PINNED
+) -> tuple[Got, ...]:
     """Give what becomes of each step of a test; `now` is when it takes place if it does not say."""
-    return _Trial(policy, redactor, now if test.time is None else test.time).run(test)
+    return _Trial(Engine(policy, lock), redactor, now if test.time is None else test.time).run(test)
 
 
 class _Trial:
-    def __init__(self, policy: Policy, redactor: Redactor, time: float) -> None:
+    def __init__(self, engine: Engine, redactor: Redactor, time: float) -> None:
         settings = GateSettings(max_body=_LARGEST, mode=Mode.ENFORCE)
-        self._gate = Gate(Engine(policy), settings, redactor)
+        self._gate = Gate(engine, settings, redactor)
         self._session = Session("test", is_identified=True)
         self._conversations: dict[str | None, Conversation] = {}
         self._time = time

@@ -70,6 +70,8 @@ class Circumstances:
     """None: the surface shares no disk with the server."""
     effort: Effort | None = None
     """What judging the message may cost; None: as much as it takes."""
+    counted_for: str | None = None
+    """The rule for whose rate the call counts already, as a person was asked about it."""
 
     def affords(self, cost: int) -> bool:
         """Do something that costs so many microseconds; whether the message is still worth it."""

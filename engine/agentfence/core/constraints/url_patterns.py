@@ -158,7 +158,8 @@ class UrlPattern:
 
     def _denies_host(self, host: str | None) -> bool:
         if host is None or self.host is None:
-            return self.host is None or self.host == HostPattern()
+            # Without an authority, as in `note:/x`, is the same as with an empty one to most readers.
+            return self.host in (None, HostPattern(), HostPattern(name=""))
         return self.host.matches(host) or (self.aliases is not None and self.aliases.cover(host))
 
     def _may_name_scheme_of(self, text: str) -> bool:

@@ -32,6 +32,8 @@ def unmatched_tools(basis: Basis) -> Iterator[Problem]:
     for pattern in tool_patterns(basis):
         if "/" not in pattern.text or any(may_overlap(pattern.text, f"{name}/*") for name in servers):
             continue
+        if pattern.path[0] == "taint" and pattern.path[1] != "sinks" and _is_method(pattern.text, servers):
+            continue
         if servers:
             message = f"`{pattern.text}` fits no tool: it has to be a server's name, `/` and a tool's"
             advice = did_you_mean(pattern.text.partition("/")[0], servers)
@@ -111,6 +113,12 @@ def _hides_prompt(earlier: PatternRule, later: PatternRule) -> bool:
 def _hides_resource(earlier: PatternRule, later: PatternRule) -> bool:
     uris = [uri for uri in url_samples(later.pattern) if later.matches.matches(uri)]
     return bool(uris) and all(map(earlier.matches.matches, uris))
+
+
+def _is_method(text: str, servers: Sequence[str]) -> bool:
+    """Whether a source of taint is a method, by its own name or with its server's."""
+    server, _, method = text.partition("/")
+    return text in METHODS or (server in servers and method in METHODS)
 
 
 def tool_patterns(basis: Basis, *, with_rules: bool = True) -> Iterator[ToolPattern]:
