@@ -303,6 +303,19 @@ class TestPolicyPatterns:
 
         assert redactor.value({"password": "hunter2"}) == {"password": "hunter2"}
 
+    def test_it_is_looked_for_in_numbers_too(self) -> None:
+        redactor = build_redactor(builtin=True, patterns=[("customer", "[0-9]{8}")])
+
+        value = {"customer": 48215739, "page": 3, "share": 0.5, "new": True, "many": [[-48215739]]}
+
+        assert redactor.value(value) == {
+            "customer": "[REDACTED:customer]",
+            "page": 3,
+            "share": 0.5,
+            "new": True,
+            "many": [["-[REDACTED:customer]"]],
+        }
+
     def test_a_name_is_no_template(self) -> None:
         redactor = build_redactor(builtin=False, patterns=[(r"$1\1", "(a)b")])
 

@@ -114,7 +114,9 @@ def is_interpreter(word: str) -> bool:
 
 def runs_unseen(words: Sequence[Word], *, is_piped: bool) -> bool:
     """Whether this is an interpreter that runs what another command writes, as it is given no other code."""
-    if not words or _without_version("", words[0].text.rpartition("/")[2]) not in READERS_OF_CODE:
+    if not words or not (is_piped or any(word.text.startswith("<(") for word in words)):
+        return False
+    if _without_version("", words[0].text.rpartition("/")[2]) not in READERS_OF_CODE:
         return False
     texts = iter(word.text for word in words[1:])
     for text in texts:

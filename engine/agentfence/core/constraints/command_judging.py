@@ -22,6 +22,7 @@ from shlex import quote
 from typing import TYPE_CHECKING
 
 from agentfence.core.constraints.command_guesses import find_guesses, is_interpreter, runs_unseen
+from agentfence.core.constraints.command_known import is_caseless
 from agentfence.core.constraints.command_launching import (
     Launched,
     find_launched,
@@ -353,7 +354,8 @@ def _follow(
     *,
     is_guess: bool = False,
 ) -> Command:
-    command = _as_fed(command)
+    if command.fed is not None:
+        command = _as_fed(command, command.fed)
     launched = find_launched(command.words, command.inputs, is_piped=command.is_piped)
     settings = [script for script in map(variable_script, command.settings) if script]
     followed = Command(
@@ -391,17 +393,17 @@ def _follow(
     )
 
 
-def _as_fed(command: SimpleCommand) -> SimpleCommand:
+def _as_fed(command: SimpleCommand, fed: Sequence[Word]) -> SimpleCommand:
     """Give a shell or an interpreter with what is piped into it as a text, where the line says it.
 
     An interpreter may also read a file that way, as it may be given one; of a shell that is not known.
     """
-    if command.fed is None or not command.words or not all(word.is_known for word in command.fed):
+    if not command.words or not all(word.is_known for word in fed):
         return command
     program = command.words[0].text
-    if not (is_interpreter(program) or (command.fed and is_shell(program))):
+    if not (is_interpreter(program) or (fed and is_shell(program))):
         return command
-    return replace(command, inputs=(*command.inputs, *command.fed), is_piped=False)
+    return replace(command, inputs=(*command.inputs, *fed), is_piped=False)
 
 
 def _guess(followed: Command, command: SimpleCommand, depth: int, denied: DeniedCommands) -> Command:
@@ -451,7 +453,9 @@ def _hide_program(commands: Iterable[Command]) -> bool:
 
 
 def _hides_program(command: Command) -> bool:
-    if hides_program(command.words) or _holds_cmd_variable(command.words[0].text):
+    if (not command.words[0].is_known and hides_program(command.words)) or _holds_cmd_variable(
+        command.words[0].text
+    ):
         return True
     # `xargs env` runs what it reads.
     placeholder = find_placeholder(command.words) if command.launched else ""
@@ -482,5 +486,7 @@ def _spellings(command: Command) -> Iterator[str]:
         yield " ".join([first, *rest])
         if (name := fold_text(program_name(first))) != first:
             yield " ".join([name, *rest])
+        if is_caseless(name):
+            yield " ".join([name, *rest]).lower()
         if len(plain := without_global_options(words)) <= len(rest):
             yield " ".join([name, *(word.text for word in plain[1:])])

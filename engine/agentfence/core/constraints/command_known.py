@@ -115,6 +115,12 @@ _WINDOWS: Final = """
     regedit rem ren replace robocopy sc select setx sfc subst systeminfo takeown taskkill tasklist title
     tracert ver vol vssadmin wevtutil xcopy
 """
+_WITHOUT_CASE: Final = """
+    attrib bcdedit certutil cipher copy del diskpart erase format fsutil icacls md mklink move net netsh
+    powercfg rd reg ren robocopy sc schtasks setx shutdown takeown taskkill vssadmin wbadmin wevtutil wmic
+    xcopy
+"""
+_CASELESS: Final = frozenset(_WITHOUT_CASE.split())
 _HARMLESS: Final = frozenset(" ".join((_SHELL, _TEXT_AND_FILES, _SYSTEM, _WINDOWS, _AGENTS)).split())
 _WITH_SUBCOMMANDS: Final = frozenset(" ".join((_BUILDING, _PACKAGES, _VERSIONS, _SERVICES)).split())
 _RUNNING: Final = """
@@ -129,6 +135,11 @@ _is_cmdlet = re.compile(
     r"(?:add|clear|compare|convertfrom|convertto|copy|export|format|get|import|join|measure|move|new|out|read"
     r"|remove|rename|resolve|select|set|sort|split|stop|test|update|write)-[a-z]+"
 ).fullmatch
+
+
+def is_caseless(name: str) -> bool:
+    """Whether a program of Windows, or a cmdlet, takes its words in capitals too: `REG DELETE`."""
+    return name in _CASELESS or ("-" in name and _is_cmdlet(name) is not None)
 
 
 def runs_no_words(name: str, words: Sequence[str]) -> bool:

@@ -446,6 +446,8 @@ def _launch_found(words: Sequence[Word]) -> Launched:
             command = []
         elif word.text.startswith(("--exec=", "--exec-batch=")):
             command = [Word(word.text.partition("=")[2], word.is_known)]
+        elif word.text in (";", "+"):  # the end of a command that has begun in a word which is not known
+            check_known(words)
     if command is not None:
         launched.commands.append(tuple(command))
     if any(not command or "{" in command[0].text for command in launched.commands):

@@ -16,6 +16,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from agentfence.core.constraints.command_known import is_caseless
 from agentfence.core.constraints.globs import Glob, compile_glob, literal_pattern
 from agentfence.core.late_regex import late_regex
 from agentfence.core.values import frozen
@@ -148,7 +149,9 @@ def compile_denied(patterns: Sequence[str], *, original: bool) -> DeniedCommands
 
 def _compile_denied(pattern: str) -> list[Glob]:
     # Programs are compared by their names in small letters too, as Windows has no other.
-    spellings = dict.fromkeys([pattern, _lower_program(pattern)])
+    spellings = dict.fromkeys([pattern, lowered := _lower_program(pattern)])
+    if is_caseless(lowered.partition(" ")[0]):
+        spellings[lowered.lower()] = None
     return [_shown_as(pattern, compile_glob(spelling, separator=None)) for spelling in spellings]
 
 

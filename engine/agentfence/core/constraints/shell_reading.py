@@ -401,7 +401,10 @@ class _Reader(LineReader):
                 self.script.values,
             )
         )
-        self.fed = None if redirections else self._find_written(words, inputs, is_piped=is_piped)
+        if self.text.startswith("|", self.position) and not redirections:
+            self.fed = self._find_written(words, inputs, is_piped=is_piped)
+        else:
+            self.fed = None
         self.piped.append(" ".join(word.text for word in words))
 
     def _find_written(

@@ -118,7 +118,7 @@ _FORMS = (
     + _NAME_REST
     + rb"(?:"
     + _SIGN
-    + rb"""[\s>"'`\[]*|>)[A-Za-z0-9+/=_~%-]{12}""",
+    + rb"""[\s>"'`\[]*(?:[bru]["']|\{[\s"']*[A-Za-z0-9_-]{1,20}["'\s]*:[\s"']*)?|>)[A-Za-z0-9+/=_~%-]{12}""",
     rb"-[A-Za-z0-9_-]*(?i:"
     + _DOUBTFUL
     + rb")"
@@ -254,6 +254,9 @@ _CHANGING = re.compile(rb"(?i:\b(?:set|change|reset|update|rotate|make)\b[^.\n]*
 _CHANGED_TO = re.compile(rb"""["'`]?\s++to\s++(?:["'`])?([^\s"'`<>,;]{6,200})(?![\x80-\xbf])""")
 _MOUNTED = re.compile(rb"(?:id|type|src|source|target|env)=")
 """How an option names a secret that is kept elsewhere: `--secret id=db,src=f`."""
+_JOKE = re.compile(rb"my|(?i:.*(?:super|secret|top))")
+_LEXEME = re.compile(rb"""[bru]?(["'`])[a-z]{1,12}\1""")
+"""A word that a parser finds: `token == "def"`."""
 _KEYWORD = re.compile(rb"[a-z_]{1,30}=")
 _TYPE_OF_NODE = re.compile(rb"""[\s"'{,]type[\f"']{1,4}\s*:[\s\f"']*\Z""")
 _NAMING = re.compile(rb"""(?:[Nn]ame|[Kk]ey|[Ii]d)=\Z""")
@@ -273,6 +276,7 @@ _REDACTED = re.compile(rb"""["'`\f]{0,9}\x01++(?=[\s"'`,;)}\]&\f]|\Z)""")
 """What was found before, and blanked."""
 _QUOTES = (b'"', b"'", b"`")
 _QUOTE = re.compile(rb"""["'`]""")
+_AFTER_TYPE = re.compile(rb"[),\]]| [|=] ")
 _AFTER_TEXT = re.compile(rb"[ \t)\]},;+.]|\r?\n|\Z")
 _LONGEST_HEAD_OF_LINE = 4096
 _LONGEST_PREFIX = 64
@@ -361,6 +365,8 @@ class Assignments:
             case "sign" if b":" in form[0]:
                 position = _after_colon(text, start, form)
                 return None if position is None else self._read_assigned(text, start, end, position, secret)
+            case "compare" if secret.label == "token" and _LEXEME.match(text, form.end()):
+                return None
             case "pair" if secret.label == "token" and _TYPE_OF_NODE.search(text, max(0, start - 20), start):
                 return None
             case _:
@@ -398,8 +404,15 @@ class Assignments:
             return False
         if name.startswith((b"self.", b"this.")) or _is_member(name, found[0]):
             return True
+        if (
+            found[0][:1].isupper()
+            and found[0].lower().startswith(name)
+            and _AFTER_TYPE.match(text, found.end())
+        ):
+            return True  # secret: SecretName | None
         value = _letters(found[0])
-        is_alike = _letters(name).endswith(value) or (b"_" in found[0] and value.endswith(_letters(name)))
+        is_compound = b"_" in found[0] or _is_compound(name, found[0])
+        is_alike = _letters(name).endswith(value) or (is_compound and value.endswith(_letters(name)))
         return is_alike and self._classify(found[0].decode(errors="replace")) is not None
 
 
@@ -414,6 +427,12 @@ def _is_member(name: bytes, value: bytes) -> bool:
         return True
     last = _LAST_PART.search(name)
     return last is not None and last.start() > 0 and last[0].lower() == value.lower() and value.islower()
+
+
+def _is_compound(name: bytes, value: bytes) -> bool:
+    """Whether a variable ends with the name, as `hashedPassword` with `password`, and is no joke of one."""
+    start = len(value) - len(name)
+    return value[:1].islower() and value[start : start + 1].isupper() and not _JOKE.match(value, 0, start)
 
 
 def _is_prompt(text: bytes, start: int, end: int, position: int) -> bool:

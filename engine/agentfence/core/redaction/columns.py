@@ -1,4 +1,4 @@
-"""Secrets that the head of a column gives away: rows of SQL's `INSERT`, of CSV, of a table in Markdown.
+"""Secrets that the head of a column gives away: rows of SQL's `INSERT`, of CSV, of a table in text.
 
 Not here: a single row without its head.
 
@@ -32,6 +32,7 @@ def _forms(blank: bytes, line_end: bytes) -> tuple[bytes, ...]:
         NAMED + rb"""[\f"'\\]*[,;\t][A-Za-z0-9_.,;\t\f"'-]*""" + line_end + rb"[^\n,;\t]*[,;\t]",  # CSV
         rb"""[,;\t][\f"'\\]*[A-Za-z0-9_.-]*""" + NAMED + rb"""[\f"']*""" + line_end + rb"[^\n,;\t]*[,;\t]",
         NAMED + rb"[^\n|]*\|[^\n]*" + line_end + rb"[\f\t >]*\|?[ :]*---?-*[ :]*\|",  # Markdown
+        NAMED + rb"[^\n]*" + line_end + rb"[\f\t >]*\+?---*\+",  # what the shells of databases print
         NAMED
         + rb"[^\n|]*\|[^\n|]*(?:\|[^\n|]*)*"
         + line_end
@@ -48,7 +49,7 @@ _COST = 40
 _COST_OF_A_ROW = 8
 _KEYWORD = re.compile(rb"\)[\s\f]*+((?i:values|value|select|output))(?=[\s(\f])")
 """What stands between the columns of SQL and their values."""
-_RULE = re.compile(rb"\n[\f\t >]*\|?[ :]*--")
+_RULE = re.compile(rb"\n[\f\t >]*[|+]?[ :]*--")
 _LONGEST_HEAD = 4096
 _SHORTEST_RANDOM = 12
 _SHORTEST_WORD = 5
@@ -100,7 +101,7 @@ class Columns:
         keyword = _KEYWORD.search(text, start, end)
         if keyword:
             return self._read_sql(text, start, keyword, work)
-        if text[start:end].endswith(b"|"):
+        if text[start:end].endswith((b"|", b"+")):
             return self._read_markdown(text, start, end, work)
         return self._read_csv(text, start, work)
 

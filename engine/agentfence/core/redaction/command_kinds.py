@@ -173,6 +173,9 @@ COMMANDS = (
     _on_command_line(rb"\bsnmp[a-z]{2,9}\b" + OPTION + rb"-[AXc]" + _NEXT, check=looks_chosen),
     _on_command_line(rb"\bwpa_passphrase" + _NEXT + rb"""[^\s"']+""" + _NEXT),
     _on_command_line(rb"""\biwconfig\s+\S+\s+key\s+["']?(?:s:)?""", check=looks_chosen),
+    _on_command_line(
+        rb"\bread\s(?:-[A-Za-z]+\s+)*[A-Za-z_]*(?i:passw|secret|token|pwd|api_?key)[A-Za-z_]*\s*<<<\s*[\"']?"
+    ),
     _on_command_line(rb"\brclone\b" + OPTION + rb"(?:obscure|pass)" + _NEXT, check=looks_chosen),
     _on_command_line(rb"\bsnyk" + _NEXT + rb"auth" + _NEXT, check=has_digit),
     _on_command_line(rb"\bsonar-scanner\b" + OPTION + rb"-Dsonar\.login="),

@@ -9,6 +9,7 @@ Invariants
 
 from __future__ import annotations
 
+import math
 from itertools import pairwise, repeat, starmap, zip_longest
 from typing import TYPE_CHECKING
 
@@ -108,13 +109,24 @@ _NO_SECRETS = repeat(None)
 class Record:
     """One value on its way through the redactor."""
 
-    __slots__ = ("_classify", "_markers", "_names", "_work", "hidden", "is_touched", "texts")
+    __slots__ = ("_classify", "_markers", "_names", "_smallest", "_work", "hidden", "is_touched", "texts")
 
-    def __init__(self, classify: Callable[[str], SecretName | None], markers: Markers, work: Work) -> None:
-        """Take what tells of a key whether it announces a secret, what was redacted before, and the work."""
+    def __init__(
+        self,
+        classify: Callable[[str], SecretName | None],
+        markers: Markers,
+        work: Work,
+        *,
+        reads_numbers: bool = False,
+    ) -> None:
+        """Take what tells of a key whether it announces a secret, what was redacted before, and the work.
+
+        `reads_numbers`: whether all numbers are looked through as texts, or only those that may be a card's.
+        """
         self._classify = classify
         self._markers = markers
         self._work = work
+        self._smallest = -math.inf if reads_numbers else _SMALLEST_CARD
         self.texts: list[str] = []
         """Every text of the value that must be looked through."""
         self.hidden: dict[str, str] = {}
@@ -214,7 +226,7 @@ class Record:
     def _read_number(self, value: float, secret: SecretName | None) -> None:
         if secret and self._is_secret(value, secret):
             self._hide(value, secret)
-        elif value >= _SMALLEST_CARD:
+        elif value >= self._smallest:
             self.texts.append(_spelled(value))
 
     def _is_secret(self, value: str | float, secret: SecretName) -> bool:
@@ -254,7 +266,7 @@ class Record:
                 return f"[REDACTED:{secret.label}]"
             case str():
                 return rewriting.text(value)
-            case _ if value >= _SMALLEST_CARD:
+            case _ if value >= self._smallest:
                 shown = rewriting.text(_spelled(value))
                 return value if shown == _spelled(value) else shown
             case _:
@@ -313,6 +325,13 @@ class Record:
         """Give what tells of each key of an object whether its member is a secret."""
         if secret and secret.proof is Proof.NONE:
             return lambda key: None if key in DESCRIPTIVE else secret
+        rule = self._rule_of_telling_members(value)
+        if secret is None or secret.label in _HONEST_PLURALS:
+            return rule
+        inside = SecretName(secret.label, Proof.RANDOM)  # of `{"session": {"commit": …}}` not all is secret
+        return lambda key: rule(key) or inside
+
+    def _rule_of_telling_members(self, value: dict[str, Json]) -> Callable[[str], SecretName | None]:
         if not members_tell(value):
             return self._classify
         if "kty" in value:

@@ -116,7 +116,7 @@ class Redactor:
 
     def _value(self, value: Json, known: dict[str, str], depth: int, work: Work) -> Json:
         """Redact a value that stands in `depth` texts of JSON; `known` are the secrets found so far."""
-        record = Record(self._classify, self._markers, work)
+        record = Record(self._classify, self._markers, work, reads_numbers=bool(self._patterns))
         record.read(value)
         if record.is_unread:
             return UNREAD

@@ -37,7 +37,8 @@ _WORDS = rb"|".join(
     please click enter use see visit check reset choose select press go contact forgot show hide copy paste
     field value values param parameter flag option argument header here below above following before after
     only same too short long weak strong expected got hashed encrypted stored enabled disabled deprecated
-    hidden masked redacted removed omitted inherit include same-origin omit
+    hidden masked redacted removed omitted inherit include same-origin omit read write pw pwd
+    tok len public private protected
     """.split()
 )
 """Words of prose, types and keywords: where one stands as a value, none is given."""
@@ -86,10 +87,16 @@ _HONEST = re.compile(
             _CODE,  # getKey(), config["password"]
             rb"(?:" + _PLACEHOLDER + rb"|\xe2\x80\xa6|%[sdrv])" + _END,
             rb"[0-9]{1,3}(?:-[0-9]{1,3}|\+)? (?i:char|digit|letter|word|attempt|tries|byte|bit|day|hour)",
-            rb"[A-Za-z0-9]" + _END,  # too short for one
+            rb"(?![bruf][\"'])[A-Za-z0-9]" + _END,  # too short for one
             rb"\((?:[A-Za-z_$]{1,40}\??: ?[A-Za-z]|[A-Za-z_$, ]{0,80}\) ?=>)",  # a function
-            rb"/[\^\\(\[]",  # a regular expression
+            rb"/[\^\\(\[]|\(?(?:\.[*+]|\[\^)",  # a regular expression
             rb"(?<= = )[A-Za-z_$]{1,60} (?:\|\||\?\?|\?) ",  # one variable or another
+            rb"(?<= = )[A-Za-z_$]{1,60} [&|^%*/+] [A-Za-z0-9_(]",  # an expression
+            rb"(?<=\] = )[A-Za-z_]{1,60}" + _END,  # names[token] = name
+            rb"0x\{",  # a number that is put in
+            rb"&(?:'[a-z]{1,9} )?(?:mut )?(?:str|String)" + _END,  # a type of Rust
+            rb"!{1,2}\(?[A-Za-z_]{1,40}[.(]",  # a condition
+            rb"(?:line|column|position|offset) [0-9]",  # where an error is
             rb"[A-Z][A-Za-z]{1,30}<[A-Za-z&'_:, <>\[\]]{1,60}>" + _END,  # a type: Option<String>
             rb"[\"'`][ \t]*+[}\]),;]++[ \t]*+(?:\r?\n|\Z)",  # the end of a text, and of what holds it
             rb"[bfru]?[\"'`][\"']?(?:" + _FILLED_IN + rb")\f*[\"'`]",
@@ -146,7 +153,7 @@ WITH_BLANKS = {
 _LINE = re.compile(rb"""[^\r\n"'`<>]++""")
 _INDENTED = re.compile(rb"[|>][-+0-9]{0,2}[ \t]*+\r?\n((?:[ \t]++[^\n]*+(?:\n|\Z))++)")
 _DIGITS = re.compile(rb"""["'`]?(\d[\d -]{1,21}\d)(?![\w.])""")
-_SHORT = re.compile(rb"""["'`]?([A-Za-z0-9+/=_~%-]{12,200})(?![\w.(\[])""")
+_SHORT = re.compile(rb"""(?:[bru]?["'`])?([A-Za-z0-9+/=_~%-]{12,200})(?![\w.(\[])""")
 _WORDLIKE = re.compile(rb"""["'`]?([^\s"'`&;,<>]{5,200})(?![\x80-\xbf])""")
 _PROOFS = {
     Proof.DIGITS: (_DIGITS, has_digit),

@@ -63,7 +63,7 @@ HIDDEN = (
     rb"|" + _STYLED + rb"{4}|(?:[A-Za-z_]{3}" + _ALIKE + rb"|" + _ALIKE + rb"[A-Za-z_]{3}"
     rb"|[A-Za-z_]" + _ALIKE + rb"[A-Za-z_]{2}|[A-Za-z_]{2}" + _ALIKE + rb"[A-Za-z_])"
     rb"|\\+u0[34][0-9A-Fa-f]{2}[A-Za-z]"
-    rb"|:\\+/|&#|[A-Za-z0-9_-](?:" + _INVISIBLE + rb")+[A-Za-z0-9_-]"
+    rb"|:\\+/|&#|[A-Za-z0-9_-](?:" + _INVISIBLE + rb")+(?:[A-Za-z0-9_-]|[ \x22']?[:=])"
 )
 """Escapes that may hide a secret from every other detector, as an expression for RE2."""
 
