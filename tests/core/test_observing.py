@@ -11,7 +11,7 @@ from talking import NOW, make_gate
 from agentfence.core.answers import server_message
 from agentfence.core.constraints.interface import Circumstances
 from agentfence.core.effects import Forward, Record
-from agentfence.core.engine import Engine
+from agentfence.core.engine import Call, Engine
 from agentfence.core.errors import UsageError
 from agentfence.core.known_tools import MOST_TOOLS, KnownTool, KnownTools, digest_of
 from agentfence.core.observing import _MOST_NOTES
@@ -104,6 +104,17 @@ def test_calls_are_held_to_the_tools_own_schema(arguments: dict[str, Any], code:
     agent.list(READ)
 
     assert agent.call("read", **arguments) == code
+
+
+@pytest.mark.parametrize(("arguments", "told"), [({}, "fails: "), ({"path": "a"}, "holds")])
+def test_what_is_told_of_a_call_names_the_tools_own_schema(arguments: dict[str, Any], told: str) -> None:
+    agent, steps = Agent(VALIDATED), list[str]()
+    agent.list(READ)
+    call = Call("read", arguments, None, "http://127.0.0.1:1")
+    decision = agent.gate.engine.decide_call(call, agent.session, Circumstances(NOW), steps.append)
+
+    assert any(step.startswith(f"the tool's own schema: {told}") for step in steps)
+    assert ("the tool's own schema" in decision.reason) is (told == "fails: ")
 
 
 def test_calls_pass_where_no_schema_was_seen_or_asked_for() -> None:
