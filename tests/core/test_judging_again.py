@@ -203,14 +203,9 @@ def test_call_counts_from_when_a_person_was_asked() -> None:
 
 
 def test_member_that_is_judged_again_and_then_not_sent_is_not_counted() -> None:
-    policy = (
-        LIMITED.format("allow", 1)
-        .replace("send:", "limited:")
-        .replace("tools: {", "tools: {a: ask, b: ask, ")
-    )
-    policy = HEAD + policy
-    talk, first = asked(policy, call("limited", 1), call("a", 2), call("b", 3), on_batch="evaluate")
-    talk.adopt(policy + "\nx-note: another\n")
+    rules = LIMITED.format("allow", 1).replace("{send:", "{a: ask, b: ask, limited:", 1)
+    talk, first = asked(HEAD + rules, call("limited", 1), call("a", 2), call("b", 3), on_batch="evaluate")
+    talk.adopt(HEAD + rules + "groups: {g: [x]}\n")
     talk.time += 1
     second = talk.say(first)
     talk.time += 1
