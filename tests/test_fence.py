@@ -13,6 +13,7 @@ from agentfence.core.audit.reports import Status
 from agentfence.core.constraints.interface import Circumstances
 from agentfence.core.effects import Answer, Ask, Forward
 from agentfence.core.errors import UsageError
+from agentfence.core.pins import Lock, pin_of, write_lock
 from agentfence.core.session import Conversation, Session, Transport
 from agentfence.fence import Fence, open_fence
 from agentfence.reporting import Reporter
@@ -60,6 +61,29 @@ class Run:
 
     def adopt(self) -> None:
         self.adopted += 1
+
+
+@pytest.mark.parametrize(
+    ("options", "is_said"), [({}, True), ({"mode": "observe"}, False), ({"lock": "some"}, False)], ids=str
+)
+def test_run_in_which_no_tool_is_pinned_yet_says_so(
+    options: dict[str, str], is_said: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "some").write_text(write_lock(Lock({"files": {"read": pin_of({"name": "read"})}})))
+
+    run = Run(tmp_path, ALLOWING + "pins: require\n", **options)
+
+    assert any("none is pinned yet" in said for said in run.said) is is_said
+
+
+@pytest.mark.parametrize(("options", "is_said"), [({}, True), ({"audit_max_size": "9"}, False)], ids=str)
+def test_retention_of_what_is_never_closed_is_said(
+    options: dict[str, str], is_said: bool, tmp_path: Path
+) -> None:
+    run = Run(tmp_path, audit_keep="2", **options)
+
+    assert any("audit_keep removes nothing" in said for said in run.said) is is_said
 
 
 def test_changed_policy_is_in_force_and_the_log_has_both_digests(tmp_path: Path) -> None:

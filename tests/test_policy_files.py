@@ -207,7 +207,32 @@ class TestImports:
         root = write(tmp_path / "root.yaml", MINIMAL + "imports: [link.yaml]")
         (tmp_path / "link.yaml").symlink_to(root)
 
-        assert "imports, by some way, itself" in message_of(root)
+        assert "`link.yaml` imports itself: `root.yaml` → `root.yaml`" in message_of(root)
+
+    def test_circle_is_shown_as_it_goes(self, tmp_path):
+        root = write(tmp_path / "root.yaml", MINIMAL + "imports: [a.yaml]")
+        write(tmp_path / "a.yaml", MINIMAL + "imports: [sub/b.yaml]")
+        (tmp_path / "sub").mkdir()
+        (tmp_path / "sub" / "c.yaml").symlink_to(tmp_path / "a.yaml")
+        write(tmp_path / "sub" / "b.yaml", MINIMAL + "imports: [b.yaml]")
+
+        assert "`b.yaml` imports itself: `sub/b.yaml` → `sub/b.yaml`" in message_of(root)
+
+    @pytest.mark.parametrize(
+        ("make", "why"),
+        [
+            (lambda path: path.mkdir(), "it is a folder"),
+            (os.mkfifo, "it is no regular file"),
+            (lambda path: path.symlink_to(path), "too many levels of symbolic links"),
+            (lambda path: path.symlink_to("nowhere"), "there is no such file"),
+        ],
+        ids=["a folder", "a pipe", "a link to itself", "a link to nowhere"],
+    )
+    def test_what_is_no_file_is_said(self, tmp_path, make, why):
+        root = write(tmp_path / "root.yaml", MINIMAL + "imports: [a.yaml]")
+        make(tmp_path / "a.yaml")
+
+        assert f"cannot import `a.yaml`: {why}" in message_of(root)
 
     def test_packaged_policy_can_be_imported(self, tmp_path):
         root = write(

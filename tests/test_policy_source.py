@@ -115,14 +115,16 @@ def test_packaged_policy_never_changes() -> None:
 
 
 @pytest.mark.parametrize("name", ["policy.yaml", "team/tools.yaml"])
-@pytest.mark.parametrize("text", ["", "\n"])
+@pytest.mark.parametrize(
+    "text", ["", "\n", "# tools:\n#   read: allow\n", "\ufeff# x", "---\n...\n", "~", "{}"]
+)
 def test_file_that_lost_its_text_takes_nothing_back(root: Path, name: str, text: str) -> None:
     root.write_text(ROOT.replace('version: "1"\n', ""))  # where the Go AgentFence takes an empty file
     (root.parent / "team/tools.yaml").write_text("tools: {read: {decision: deny}}\n")
     source = source_of(root)
     (root.parent / name).write_text(text)
 
-    with pytest.raises(PolicyError, match="an empty file"):
+    with pytest.raises(PolicyError, match="a file that says nothing"):
         source.load()
 
 

@@ -88,6 +88,13 @@ def test_long_names_push_the_rest_aside() -> None:
     assert "t" * 100 + "  read_file  " in line
 
 
+def test_what_is_only_observed_is_said() -> None:
+    (line,) = lines({**ALLOWED, "verdict": "deny"})
+
+    assert line.startswith("allow ")
+    assert "  would be deny: tool `read_file`" in line
+
+
 def test_approval_is_said_with_who_gave_it() -> None:
     approval = {"outcome": "approved", "approver": "queue", "by": "eva", "waited_ms": 1}
 

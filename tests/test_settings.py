@@ -10,7 +10,7 @@ from agentfence.core.errors import UsageError
 from agentfence.core.gate_settings import DenyAs, OnBatch
 from agentfence.core.policy.model import Mode
 from agentfence.flags import add_option_flags, given_options
-from agentfence.settings import OPTIONS, read_settings, unknown_variables
+from agentfence.settings import OPTIONS, meant_variable, read_settings, unknown_variables
 
 
 def parse(*arguments: str, relay: bool = True) -> dict[str, str | None]:
@@ -69,6 +69,57 @@ def test_a_value_that_is_no_choice(option: object) -> None:
 def test_a_variable_that_is_empty_names_itself() -> None:
     with pytest.raises(UsageError, match="AGENTFENCE_POLICY"):
         read_settings({}, {"AGENTFENCE_POLICY": ""})
+
+
+@pytest.mark.parametrize("name", ["max_body", "approval_timeout", "audit_keep", "keep_flows", "mode"])
+def test_a_value_that_cannot_be_used_is_called_as_it_was_given(name: str) -> None:
+    with pytest.raises(UsageError, match=f"^AGENTFENCE_{name.upper()} must be"):
+        read_settings({}, {f"AGENTFENCE_{name.upper()}": "x"})
+    with pytest.raises(UsageError, match=f"^{name} must be"):
+        read_settings({name: "x"}, {f"AGENTFENCE_{name.upper()}": "y"})
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        *(
+            ("allowed_hosts", text)
+            for text in ("https://a.example", "*", "a.example,*.b.example", "a b", "u@a")
+        ),
+        *(
+            ("allowed_origins", text)
+            for text in ("a.example", "*", "https://", "https://a.example/b", "://a")
+        ),
+    ],
+)
+def test_a_host_or_an_origin_that_no_request_can_have(name: str, text: str) -> None:
+    with pytest.raises(UsageError, match=f"{name} takes"):
+        read_settings({name: text}, {})
+
+
+def test_hosts_and_origins_as_requests_have_them() -> None:
+    hosts, origins = (
+        "a.example, b.example:80,[::1]:3",
+        "https://a.example/,null,vscode-webview://x1,http://b:8",
+    )
+    settings = read_settings({"allowed_hosts": hosts, "allowed_origins": origins}, {})
+
+    assert settings.allowed_hosts == ("a.example", "b.example:80", "[::1]:3")
+    assert settings.allowed_origins == tuple(origins.split(","))
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("AGENTFENCE_POLCIY", "AGENTFENCE_POLICY"),
+        ("AGENTFENCE_MAXBODY", "AGENTFENCE_MAX_BODY"),
+        ("AGENTFENCE_Mode", "AGENTFENCE_MODE"),
+        ("AGENTFENCE_COLOUR", None),
+        ("AGENTFENCE_", None),
+    ],
+)
+def test_a_misspelt_variable_is_told_what_it_is_meant_for(name: str, meant: str | None) -> None:
+    assert meant_variable(name) == meant
 
 
 def test_variables_that_set_nothing_are_named() -> None:

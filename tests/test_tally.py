@@ -64,6 +64,14 @@ def test_answers_that_never_came_are_errors() -> None:
     assert tally.as_json()["errors"] == {"upstream_unreachable": 1}
 
 
+def test_notes_are_counted_by_what_they_are() -> None:
+    tally = Tally()
+    tally.count({"kind": "noted", "reason_code": "taint_forgotten", "reason": "more came back"})
+
+    assert tally.as_json()["notes"] == {"taint_forgotten": 1}
+    assert "  notes: 1 taint_forgotten" in tally.as_lines()
+
+
 @given(st.lists(st.integers(0, 1 << 60), min_size=1))
 def test_work_is_below_what_is_said(times: list[int]) -> None:
     tally = Tally()
@@ -77,3 +85,24 @@ def test_work_is_below_what_is_said(times: list[int]) -> None:
     if median < 1 << 39:
         assert median / 1e6 <= told["median_below_ms"] + 0.001
     assert told["median_below_ms"] <= told["p99_below_ms"] <= told["longest_ms"]
+
+
+def test_what_is_only_observed_is_counted_by_what_it_would_be() -> None:
+    tally = Tally()
+    for verdict in ("allow", "deny", "deny", "ask"):
+        tally.count(decided("read", verdict=verdict))
+    tally.count(decided("write", verdict="ask", approval={"outcome": "approved"}))
+
+    lines = tally.as_lines()
+    told: Any = tally.as_json()
+
+    assert lines[0].endswith("s: 5 allow, of which 2 would be deny, 1 would be ask")
+    assert "        2  allow  read  rule_match, would be deny" in lines
+    assert "        1  allow  write  rule_match" in lines
+    assert told["totals"] == {"allow": 5}
+    assert {(one["subject"], one.get("would_be")): one["count"] for one in told["decisions"]} == {
+        ("read", None): 1,
+        ("read", "deny"): 2,
+        ("read", "ask"): 1,
+        ("write", None): 1,
+    }

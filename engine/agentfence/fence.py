@@ -16,13 +16,13 @@ from agentfence.core.constraints.interface import Circumstances
 from agentfence.core.effects import Ask, Record
 from agentfence.core.errors import AgentFenceError, AuditError
 from agentfence.core.pins import NOTHING_PINNED
-from agentfence.core.policy.model import Mode
+from agentfence.core.policy.model import Mode, Pins
 from agentfence.core.record import timestamp
 from agentfence.core.redaction import build_redactor
 from agentfence.core.visible import visible
 from agentfence.policy_files import find_policy
 from agentfence.policy_source import PolicySource
-from agentfence.settings import TRACEBACK, unknown_variables
+from agentfence.settings import TRACEBACK, meant_variable, unknown_variables
 from agentfence.tally import Tally
 
 if TYPE_CHECKING:
@@ -274,8 +274,14 @@ def open_fence(
     if policy.tunnel and surface == "HTTP":
         in_force.append(f"UNFENCED: TLS to {_some_of(policy.tunnel)}")
     reporter.start("; ".join(in_force))
+    if policy.pins is Pins.REQUIRE and not lock.servers and fence.mode is Mode.ENFORCE:
+        reporter.problem(
+            "`pins: require` refuses every tool, as none is pinned yet: `agentfence pin` pins them"
+        )
     for name in unknown_variables(environment):
-        reporter.problem(f"the variable {name} sets nothing: there is no such option")
+        meant = meant_variable(name)
+        advice = f"; did you mean {meant}?" if meant else ""
+        reporter.problem(f"the variable {name} sets nothing: there is no such option{advice}")
     return fence
 
 

@@ -23,6 +23,7 @@ from agentfence.core.jsonrpc import parse_json
 from agentfence.core.known_tools import listed_tools
 from agentfence.core.pins import pin_of
 from agentfence.settings import ENVIRONMENT_PREFIX
+from agentfence.starting import describe_failure
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -124,7 +125,7 @@ class _Child:
                 command, stdin=pipe, stdout=pipe, env=environment, start_new_session=True
             )
         except OSError as error:
-            raise UsageError(f"cannot run `{command[0]}`: {error.strerror}") from error
+            raise UsageError(describe_failure(command[0], error)) from error
         self._timer = threading.Timer(PATIENCE, self._end)
 
     def __enter__(self) -> Self:
@@ -204,7 +205,9 @@ class _Endpoint:
         except HTTPError as error:
             yield self._refusal(error, message)
         except (URLError, OSError) as error:
-            raise UsageError(f"`{self._url}` cannot be reached: {getattr(error, 'reason', error)}") from error
+            cause = getattr(error, "reason", error)
+            reason = getattr(cause, "strerror", None) or cause
+            raise UsageError(f"`{self._url}` cannot be reached: {reason}") from error
 
     def _messages(self, response: Any) -> Iterator[dict[str, Json]]:
         if response.headers.get_content_type() != "text/event-stream":

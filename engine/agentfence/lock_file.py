@@ -57,8 +57,10 @@ def read_lock_at(path: Path) -> Lock:
         return read_lock(path.read_text(encoding="utf-8"), str(path))
     except FileNotFoundError:
         return NOTHING_PINNED
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"the lock file {path} cannot be read: {error}") from None
+    except OSError as error:
+        raise UsageError(f"the lock file {path} cannot be read: {error.strerror or error}") from None
+    except UnicodeDecodeError:
+        raise UsageError(f"the lock file {path} cannot be read: expected UTF-8 text") from None
 
 
 def save_lock(path: Path, lock: Lock) -> None:

@@ -157,9 +157,19 @@ def find_import(reference: str, importer: PolicyFile) -> PolicyFile:
     if not os.path.isfile(path):
         is_packaged = _PACKAGED_NAME.match(reference) and reference in _packaged_names()
         meant = f"; did you mean `{PACKAGED}{reference}`?" if is_packaged else ""
-        raise ImportRefusedError(f"there is no such file{meant}")
+        raise ImportRefusedError(f"{_why_no_file(path)}{meant}")
     name = f"{importer.name}/{reference}" if importer.is_packaged else _beside(importer.name, reference)
     return replace(_read(path, name), is_packaged=importer.is_packaged)
+
+
+def _why_no_file(path: str) -> str:
+    try:
+        os.stat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return "there is no such file"
+    except OSError as error:
+        return _reason(error)
+    return "it is a folder" if os.path.isdir(path) else "it is no regular file"
 
 
 def _root_file(reference: str) -> PolicyFile:

@@ -10,6 +10,8 @@ from agentfence.core.errors import Place, PolicyError, Problem
 from agentfence.core.pins import NOTHING_PINNED
 from agentfence.core.policy.imports import PACKAGED, ImportRefusedError
 from agentfence.core.policy.model import Pins
+from agentfence.core.policy.nodes import Table
+from agentfence.policy_cache import read_policy
 from agentfence.policy_files import find_import, load_document
 
 if TYPE_CHECKING:
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
 
 _NEVER = 0, 0, -1
 """No file has it."""
-_EMPTY = "an empty file"
+_EMPTY = "a file that says nothing"
 
 
 class PolicySource:
@@ -53,7 +55,7 @@ class PolicySource:
         """Give the policy, and the pins that it asks for, as the files have them now.
 
         Raises:
-            PolicyError: The policy cannot be read or used, or was loaded before and is empty now.
+            PolicyError: The policy cannot be read or used, or was loaded before and says nothing now.
             UsageError: The lock file cannot.
 
         """
@@ -111,8 +113,14 @@ class PolicySource:
             return 0
 
     def _has_lost(self, file: PolicyFile) -> bool:
-        """Whether a file of a policy in force is empty, as a full disk or a save that broke off leaves it."""
-        return self._is_in_force and not file.content.strip()
+        """Whether a file of a policy in force says nothing any more.
+
+        A full disk or a save that broke off leaves it empty, and an editor with nothing but comments.
+        """
+        if not self._is_in_force:
+            return False
+        node = read_policy(file.name, file.content)
+        return isinstance(node, Table) and not node.entries
 
     def _mark(self, name: str) -> None:
         if not name.startswith(PACKAGED):

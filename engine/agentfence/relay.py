@@ -97,6 +97,8 @@ class Relay:
         self._left: dict[bool, tuple[list[Line], int]] = {}
         """Lines that were read and wait for their turn, with the place of the first, by `from_server`."""
         self._agent_ended = self._server_ended = False
+        self._server_left = False
+        """It ended its output before anybody told it to end."""
         self._asked: dict[str, Pending] = {}
         self._approvals: deque[tuple[str, Approval]] = deque()
         self._progress = ProgressNotices()
@@ -243,6 +245,7 @@ class Relay:
         elif received is not None:
             self._take(self._server_lines.end(), from_server=True)
             self._server_ended = True
+            self._server_left = self._deadline is None
             self._end_calls("the server closed its output")
             self._end_within(_EOF_GRACE)
 
@@ -434,7 +437,11 @@ class Relay:
                 self._server_lines.feed(received) if received else self._server_lines.end(), from_server=True
             )
             self._server_ended = not received
-        self._end_calls(f"the server ended with status {self._child.returncode}")
+        ended = _how_it_ended(self._child.returncode)
+        self._end_calls(ended)
+        if (self._server_left or self._deadline is None) and not self._is_terminated:
+            # Nobody told it to, and the client may show no more than that it is gone.
+            self._fence.report(ended)
         self._drain(_LAST_WORDS_GRACE)
 
     def _drain(self, seconds: float) -> None:
@@ -443,6 +450,11 @@ class Relay:
         while self._to_agent.size and time.monotonic() < end:
             select.select([], [self._to_agent.descriptor], [], end - time.monotonic())
             self._to_agent.flush()
+
+
+def _how_it_ended(status: int) -> str:
+    how = f"with status {status}" if status >= 0 else f"by signal {-status}"
+    return f"the server ended {how}"
 
 
 def _keep_freed_memory() -> None:

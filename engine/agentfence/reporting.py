@@ -22,6 +22,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final
 
 from agentfence.core.visible import visible
+from agentfence.tally import observed_verdict
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -127,6 +128,8 @@ class Reporter:
         reason = str(event.get("reason"))
         if isinstance(approval, dict):
             reason = f"{approval['outcome']} by {approval['by'] or approval['approver']}: {reason}"
+        verdict = observed_verdict(event)
+        reason = f"would be {verdict}: {reason}" if verdict else reason
         subject = _subject(event.get("server"), event.get("tool"), event.get("method"))
         members = {name: event[name] for name in _EVENT_MEMBERS if event.get(name) is not None}
         self._decision(decision, subject, str(event.get("rule") or ""), reason, members)

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 ENVIRONMENT_PREFIX = "AGENTFENCE_"
 TRACEBACK = "AGENTFENCE_TRACEBACK"
 """Set to anything, it has the fence print where in its code it failed."""
+_IN_NO_HOST = "/*@?# "
 APPROVERS = ("intercept", "tty", "queue", "deny")
 
 
@@ -198,11 +199,16 @@ def read_settings(given: Mapping[str, str | None], environment: Mapping[str, str
 
     """
     values = {option.name: _value(option, given, environment) for option in OPTIONS}
+    names = {option.name: _source(option, given) for option in OPTIONS}
+
+    def positive(name: str) -> int:
+        return _positive(values[name] or "", names[name])
+
     return Settings(
         gate=GateSettings(
-            max_body=_positive(values, "max_body"),
-            max_batch=_positive(values, "max_batch"),
-            max_answer=_positive(values, "max_answer"),
+            max_body=positive("max_body"),
+            max_batch=positive("max_batch"),
+            max_answer=positive("max_answer"),
             on_batch=OnBatch(values["on_batch"] or "reject"),
             on_unparsed=OnUnparsed(values["on_unparsed"] or "reject"),
             deny_as=DenyAs(values["deny_as"] or "error"),
@@ -212,17 +218,17 @@ def read_settings(given: Mapping[str, str | None], environment: Mapping[str, str
         watches_policy=values["watch_policy"] == "true",
         lock=values["lock"],
         approver=values["approver"],
-        approval_timeout=_seconds(values, "approval_timeout"),
+        approval_timeout=_seconds(values["approval_timeout"] or "", names["approval_timeout"]),
         audit_log=values["audit_log"],
         tamper_evident=values["tamper_evident"] != "false",
         audit_fsync=values["audit_fsync"] == "true",
-        audit_max_size=_positive(values, "audit_max_size") if values["audit_max_size"] else None,
-        audit_max_age=float(_positive(values, "audit_max_age")) if values["audit_max_age"] else None,
-        audit_keep=_positive(values, "audit_keep") if values["audit_keep"] else None,
+        audit_max_size=positive("audit_max_size") if values["audit_max_size"] else None,
+        audit_max_age=float(positive("audit_max_age")) if values["audit_max_age"] else None,
+        audit_keep=positive("audit_keep") if values["audit_keep"] else None,
         audit_sign_key=values["audit_sign_key"],
-        allowed_hosts=_list(values["allowed_hosts"]),
-        allowed_origins=_list(values["allowed_origins"]),
-        keep_flows=_positive(values, "keep_flows"),
+        allowed_hosts=_hosts(values["allowed_hosts"], names["allowed_hosts"]),
+        allowed_origins=_origins(values["allowed_origins"], names["allowed_origins"]),
+        keep_flows=positive("keep_flows"),
         server=values["server"],
         log_level=LogLevel(values["log_level"] or "normal"),
         log_format=LogFormat(values["log_format"] or "text"),
@@ -235,10 +241,19 @@ def unknown_variables(environment: Mapping[str, str]) -> list[str]:
     return sorted(name for name in environment if name.startswith(ENVIRONMENT_PREFIX) and name not in known)
 
 
+def meant_variable(name: str) -> str | None:
+    """Give the variable that a misspelt one is meant for; None where none is like it."""
+    from difflib import get_close_matches  # only mistakes need it
+
+    word, known = name.removeprefix(ENVIRONMENT_PREFIX).lower(), [option.name for option in OPTIONS]
+    close = get_close_matches(word, known, 1, 0.7)
+    return f"{ENVIRONMENT_PREFIX}{close[0].upper()}" if close else None
+
+
 def _value(option: Option, given: Mapping[str, str | None], environment: Mapping[str, str]) -> str | None:
-    text, source = given.get(option.name), option.name
+    text, source = given.get(option.name), _source(option, given)
     if text is None:
-        text, source = environment.get(option.variable), option.variable
+        text = environment.get(option.variable)
     if text is None:
         return option.default or None
     if not text.strip():
@@ -248,15 +263,18 @@ def _value(option: Option, given: Mapping[str, str | None], environment: Mapping
     return text
 
 
-def _positive(values: Mapping[str, str | None], name: str) -> int:
-    text = values[name] or ""
+def _source(option: Option, given: Mapping[str, str | None]) -> str:
+    """Give what a value is called that cannot be used."""
+    return option.variable if given.get(option.name) is None else option.name
+
+
+def _positive(text: str, name: str) -> int:
     if not (text.isascii() and text.isdigit() and int(text[:18]) > 0 and len(text) <= 15):
         raise UsageError(f"{name} must be a whole number above 0, not `{text}`")
     return int(text)
 
 
-def _seconds(values: Mapping[str, str | None], name: str) -> float:
-    text = values[name] or ""
+def _seconds(text: str, name: str) -> float:
     try:
         seconds = float(text)
     except ValueError:
@@ -264,6 +282,23 @@ def _seconds(values: Mapping[str, str | None], name: str) -> float:
     if not 0 < seconds <= 86_400:
         raise UsageError(f"{name} must be a number of seconds above 0 and at most 86400, not `{text}`")
     return seconds
+
+
+def _hosts(text: str | None, name: str) -> tuple[str, ...]:
+    hosts = _list(text)
+    for host in hosts:
+        if any(sign in host for sign in _IN_NO_HOST):
+            raise UsageError(f"{name} takes hosts as `fence.example.com`, not `{host}`")
+    return hosts
+
+
+def _origins(text: str | None, name: str) -> tuple[str, ...]:
+    origins = _list(text)
+    for origin in origins:
+        scheme, _, host = origin.rstrip("/").partition("://")
+        if origin != "null" and (not (scheme and host) or any(sign in host for sign in _IN_NO_HOST)):
+            raise UsageError(f"{name} takes origins as `https://app.example.com`, not `{origin}`")
+    return origins
 
 
 def _list(text: str | None) -> tuple[str, ...]:

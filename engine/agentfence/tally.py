@@ -1,4 +1,4 @@
-"""Counts what a run does, for its operators: decisions, errors, and the time of its own work.
+"""Counts what a run does, for its operators: decisions, errors, notes, and the time of its own work.
 
 Invariant: the number of counters is bounded, whatever names an agent chooses.
 """
@@ -29,18 +29,33 @@ class Decided(NamedTuple):
     """The tool, or the method of what is no call; qualified by the server's name."""
     decision: str
     reason_code: str
+    would_be: str = ""
+    """The policy's word, where that is only observed."""
+
+    @property
+    def why(self) -> str:
+        """The reason, as people are shown it."""
+        return f"{self.reason_code}, would be {self.would_be}" if self.would_be else self.reason_code
+
+
+def observed_verdict(event: Event) -> str:
+    """Give the policy's word on a message that passes all the same, as it is only observed; else nothing."""
+    verdict = str(event.get("verdict", "allow"))
+    is_lifted = event["decision"] == "allow" and verdict != "allow" and "approval" not in event
+    return verdict if is_lifted else ""
 
 
 class Tally:
     """The counters of one run."""
 
-    __slots__ = ("_buckets", "_decisions", "_errors", "_longest", "_started")
+    __slots__ = ("_buckets", "_decisions", "_errors", "_longest", "_notes", "_started")
 
     def __init__(self) -> None:
         """Begin now."""
         self._started = time.monotonic()
         self._decisions: Counter[Decided] = Counter()
         self._errors: Counter[str] = Counter()
+        self._notes: Counter[str] = Counter()
         self._buckets = [0] * _BUCKETS
         self._longest = 0
 
@@ -50,6 +65,8 @@ class Tally:
             self._count_decision(event)
         elif event.get("status") == "unanswered":
             self.error("upstream_unreachable")
+        elif event.get("kind") == "noted":
+            self._notes[str(event["reason_code"])] += 1
 
     def error(self, kind: str) -> None:
         """Count something that went wrong; kinds are our own words."""
@@ -63,7 +80,8 @@ class Tally:
     def _count_decision(self, event: Event) -> None:
         name = str(event.get("tool") or event.get("method") or "message")
         subject = f"{event['server']}/{name}" if event.get("server") else name
-        key = Decided(subject, str(event["decision"]), str(event.get("reason_code", event["kind"])))
+        code = str(event.get("reason_code", event["kind"]))
+        key = Decided(subject, str(event["decision"]), code, observed_verdict(event))
         if key not in self._decisions and len(self._decisions) >= MOST_COUNTERS:
             key = key._replace(subject=OTHERS)
         self._decisions[key] += 1
@@ -83,12 +101,14 @@ class Tally:
                     "subject": _short(key.subject),
                     "decision": key.decision,
                     "reason_code": key.reason_code,
+                    **({"would_be": key.would_be} if key.would_be else {}),
                     "count": n,
                 }
                 for key, n in shown
             ],
             "decisions_not_shown": self._decisions.total() - sum(n for _, n in shown),
             "errors": dict(self._errors),
+            "notes": dict(self._notes),
             "own_work": self._own_work(),
         }
 
@@ -96,15 +116,18 @@ class Tally:
         """Give the same for people."""
         told = self.as_json()
         totals = ", ".join(f"{n} {decision}" for decision, n in self.totals().items())
+        would_be = ", ".join(f"{n} would be {verdict}" for verdict, n in self._observed().items())
+        totals += f", of which {would_be}" if would_be else ""
         lines = [f"summary of {told['seconds']} s: {totals or 'nothing was judged'}"]
         lines += [
-            f"  {n:>7}  {key.decision:<5}  {_short(key.subject)}  {key.reason_code}"
+            f"  {n:>7}  {key.decision:<5}  {_short(key.subject)}  {key.why}"
             for key, n in self._decisions.most_common(_MOST_SHOWN)
         ]
         if told["decisions_not_shown"]:
             lines.append(f"  {told['decisions_not_shown']:>7}  others")
-        if self._errors:
-            lines.append("  errors: " + ", ".join(f"{n} {kind}" for kind, n in sorted(self._errors.items())))
+        for what, counted in ("errors", self._errors), ("notes", self._notes):
+            if counted:
+                lines.append(f"  {what}: " + ", ".join(f"{n} {kind}" for kind, n in sorted(counted.items())))
         if any(self._buckets):
             work = self._own_work()
             lines.append(
@@ -119,6 +142,13 @@ class Tally:
         for key, number in self._decisions.items():
             totals[key.decision] += number
         return totals
+
+    def _observed(self) -> Counter[str]:
+        observed: Counter[str] = Counter()
+        for key, number in self._decisions.items():
+            if key.would_be:
+                observed[key.would_be] += number
+        return observed
 
     def _own_work(self) -> dict[str, Json]:
         return {

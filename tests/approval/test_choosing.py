@@ -12,7 +12,7 @@ import pytest
 from approval.questions import QUESTION, Asker
 
 from agentfence.approval import choosing, terminal
-from agentfence.approval.choosing import http_approver, relay_approver
+from agentfence.approval.choosing import http_approver, relay_approver, why_nobody_is_asked
 from agentfence.approval.deny import DenyApprover
 from agentfence.core.errors import UsageError
 from agentfence.settings import read_settings
@@ -108,6 +108,7 @@ def test_folder_that_cannot_be_made_denies_and_says_so(
 
     monkeypatch.setattr("agentfence.approval.queue_folder.make_folder", fail)
     approver, asker = relay_approver(settings(), environment), Asker()
+    assert "no room" in (why_nobody_is_asked(approver, settings()) or "")
     approver.ask(QUESTION, asker.answered(QUESTION))
 
     approval = asker.next()[1]
@@ -120,6 +121,7 @@ def test_deny_says_how_to_be_asked() -> None:
     approver.ask(QUESTION, asker.answered(QUESTION))
 
     assert asker.next()[1].advice == choosing._CHOSEN
+    assert why_nobody_is_asked(approver, settings("deny")) is None
 
 
 def test_queue_needs_unix(environment: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:

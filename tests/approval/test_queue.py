@@ -221,6 +221,20 @@ def test_too_many_questions_wait(tmp_path: Path) -> None:
         assert asker.has_none
 
 
+def test_attendants_are_told_of_a_question_that_had_to_make_room(tmp_path: Path) -> None:
+    with attended(tmp_path) as (approver, peer, asker):
+        for number in range(MAX_WAITING):
+            ask(approver, asker, number)
+        asked = [peer.read()["id"] for _ in range(MAX_WAITING)]
+        ask(approver, asker, 99, owner="another")
+
+        call_id, approval = asker.next()
+        assert (call_id, approval.outcome) == (f"call-{MAX_WAITING - 1}", "queue_full")
+        told = [peer.read() for _ in range(2)]
+        assert told[0] == {"type": "settled", "id": asked[-1], "outcome": "queue_full", "by": None}
+        assert (told[1]["type"], told[1]["id"][-3:]) == ("asked", "-99")
+
+
 def test_fence_ends(tmp_path: Path) -> None:
     with attended(tmp_path) as (approver, peer, asker):
         ask(approver, asker)

@@ -125,6 +125,34 @@ def test_too_many_questions(waiting: Waiting) -> None:
     assert waiting.find("call-100") is not None
 
 
+@pytest.mark.parametrize(
+    ("owners", "comes", "goes"),
+    [
+        ("a" * 20, "b", 19),
+        ("a" * 11 + "b" * 9, "b", 10),
+        ("b" * 9 + "a" * 11, "b", 19),
+        ("a" * 10 + "b" * 10, "b", None),
+        ("a" * 10 + "b" * 10, "c", 19),
+        ("a" * 12 + "b" * 8, "c", 11),
+        ("a" * 20, "a", None),
+        ("abcdefghijklmnopqrst", "u", None),
+        ("a" * 19, "b", None),
+    ],
+)
+def test_agent_with_the_most_questions_makes_room_for_one_with_fewer(
+    owners: str, comes: str, goes: int | None, waiting: Waiting
+) -> None:
+    asker = Asker()
+    for number, owner in enumerate(owners + comes):
+        question = ask_about(number, owner=owner)
+        waiting.add(question, asker.answered(question))
+
+    full = len(owners) if goes is None else goes
+    assert asker.has_none if len(owners) < MAX_WAITING else asker.next()[0] == f"call-{full}"
+    assert asker.has_none
+    assert len(waiting.questions()) == 20
+
+
 def test_all_questions_are_taken_back(waiting: Waiting) -> None:
     asker = Asker()
     add(waiting, asker, 1, 2)

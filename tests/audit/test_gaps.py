@@ -88,7 +88,7 @@ def test_gap_at_the_end_is_said_at_the_end(is_strict: bool) -> None:
     else:
         log.append({})
     log.close()
-    assert said[-1] == "1 events are in no audit log"
+    assert said[-1] == "1 event is in no audit log"
     assert faulty.is_closed
 
     faulty.is_broken = False

@@ -103,6 +103,7 @@ def test_run_does_not_start_without_its_log(tmp_path: Path) -> None:
         Run(tmp_path)
 
 
-def test_log_without_a_chain_cannot_be_signed(tmp_path: Path) -> None:
+@pytest.mark.parametrize("option", [{"tamper_evident": "false"}, {"audit_log": "none"}], ids=str)
+def test_log_without_a_chain_cannot_be_signed(option: dict[str, str], tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="sign"):
-        Run(tmp_path, audit_sign_key="key", tamper_evident="false")
+        Run(tmp_path, audit_sign_key="key", **option)

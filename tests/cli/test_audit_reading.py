@@ -305,3 +305,16 @@ def test_misspelt_filter_is_a_mistake_and_not_an_empty_answer(
 
     assert ended.value.code == 2
     assert message in capfd.readouterr().err
+
+
+@pytest.mark.parametrize("line", ['{"tool": "read_file", "decision": "allow"}', "{}", "[1]", "no JSON"])
+@pytest.mark.parametrize("verb", ["query", "summarize", "tail"])
+def test_line_that_is_no_event_is_not_read_as_one(
+    verb: str, line: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "calls.jsonl").write_text(line + "\n")
+
+    status, out, _ = audit(capfd, verb, tmp_path / "calls.jsonl", "--output", "json")
+
+    assert status == 0
+    assert [json.loads(text)["events"] for text in out] == ([0] if verb == "summarize" else [])

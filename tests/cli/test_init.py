@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -45,6 +47,21 @@ def test_file_that_is_there_is_not_overwritten():
     assert ended.status == 2
     assert "not overwritten" in ended.err
     assert Path("agentfence.yaml").read_text() == "mine"
+
+
+@pytest.mark.parametrize(
+    "verb", [["init"], ["audit", "keygen", "--private", "agentfence.yaml", "--public", "public.pem"]]
+)
+def test_file_that_cannot_be_written_whole_is_not_left_behind(verb):
+    limited = ["sh", "-c", 'ulimit -f 0; exec "$@"', "sh", sys.executable, "-m", "agentfence", *verb]
+    ended = subprocess.run(limited, capture_output=True, text=True, timeout=60, check=False)
+
+    assert (ended.returncode, "File too large" in ended.stderr, "Traceback" in ended.stderr) == (
+        2,
+        True,
+        False,
+    )
+    assert [*Path().iterdir()] == []
 
 
 def test_link_to_nowhere_is_not_written_through():

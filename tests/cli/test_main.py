@@ -42,6 +42,7 @@ def test_help_goes_as_deep_as_verbs_do():
     ("arguments", "message"),
     [
         (["--polcy", "p.yaml", "--", "cat"], "there is no option `--polcy`; did you mean `--policy`"),
+        (["--audit-fsync=0"], "`--audit-fsync` takes no value, got `0`; `--no-audit-fsync` is its opposite"),
         (["cat"], "expected no more operands, got `cat`; the command to run comes after `--`"),
     ],
 )
@@ -91,6 +92,8 @@ def test_what_is_not_known_is_a_usage_error(arguments):
         ),
         (["check", "--call", "c", "--output", "jsnl"], "there is no `jsnl`; did you mean `jsonl`", " check"),
         (["schema", "operand"], "expected no more operands, got `operand`", " schema"),
+        (["test", "-v=3"], "`--verbose` takes no value, got `3`", " test"),
+        (["check", "--call"], "`--call` needs a value", " check"),
         (["check"], "the following arguments are required: --call", " check"),
     ],
 )

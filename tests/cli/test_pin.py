@@ -194,9 +194,10 @@ def test_url_without_a_name_is_pinned_under_its_origin(folder):
 
 def test_what_a_log_noted_is_pinned_by_its_digest(folder):
     log = folder / "log.jsonl"
-    noted = {"kind": "noted", "reason_code": "tool_unpinned", "server": "files", "tool": "read"}
+    noted = {"schema_version": "6", "kind": "noted", "reason_code": "tool_unpinned"}
+    noted |= {"server": "files", "tool": "read"}
     events = [
-        {"kind": "judged", "tool": "other"},
+        {"schema_version": "6", "kind": "judged", "tool": "other"},
         {**noted, "digest": "sha256:" + "0" * 64},
         {**noted, "reason_code": "tool_changed", "digest": pin_of(READ).digest},
         {**noted, "server": None, "origin": "http://127.0.0.1:9", "digest": pin_of(SEND).digest},
@@ -211,6 +212,15 @@ def test_what_a_log_noted_is_pinned_by_its_digest(folder):
         "files": {"read": pin_of(READ).digest},
         "http://127.0.0.1:9": {"read": pin_of(SEND).digest},
     }
+
+
+def test_log_that_notes_no_tool_writes_no_lock_file(folder):
+    (folder / "log.jsonl").write_text('{"schema_version": "6", "kind": "judged", "tool": "other"}\n')
+
+    ended = pin(folder, "--from-log", str(folder / "log.jsonl"))
+
+    assert (ended.status, "nothing was written" in ended.err) == (0, True)
+    assert not (folder / "agentfence.lock").exists()
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from agentfence.core.event_stream import (
+    MOST_LINES,
     EventSplitter,
     Overlong,
     ServerEvent,
@@ -105,6 +106,17 @@ def test_lines_that_nobody_takes_for_data_stay(line: bytes) -> None:
 
     assert isinstance(event, ServerEvent)
     assert event.raw == line + b"\n\n"
+
+
+@pytest.mark.parametrize("line", [b":\n", b"x\n"])
+def test_an_event_has_so_many_lines_at_most(line: bytes) -> None:
+    message = b'data: {"id": 1}\n\n'
+    most = line * (MOST_LINES - 2) + message
+    first, second, third = split(most + line + most + message, limit=10_000_000, size=70_000)
+
+    assert isinstance(first, ServerEvent)
+    assert second == Overlong(b'{"id": 1}')
+    assert third == ServerEvent(message, b"message", b'{"id": 1}')
 
 
 def test_empty_piece_changes_nothing() -> None:

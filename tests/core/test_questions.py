@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from talking import make_gate
 
+from agentfence.core.agents import Agent, Agents
 from agentfence.core.decision import Decision
 from agentfence.core.jsonrpc import Request, Response
 from agentfence.core.pending import Judged
@@ -41,6 +42,20 @@ def test_question_says_where_a_server_is_that_the_policy_has_no_name_for():
     )
 
     assert (question.server, question.origin) == (None, "https://mcp.example:443")
+
+
+def test_question_waits_in_the_share_of_who_owns_the_agents_names():
+    gate, session = (
+        make_gate('version: "1"'),
+        Agents().session_of(Agent("user:ann", "net:4:c00002", is_identified=False)),
+    )
+    question = question_about(
+        Judged("call-1", Request(1, "tools/call", {"name": "send"}), DECISION),
+        Conversation(session, Transport.HTTP, None),
+        gate.events,
+    )
+
+    assert (question.client, question.owner) == ("user:ann", "net:4:c00002")
 
 
 def test_question_says_when_the_server_asks():

@@ -12,7 +12,7 @@ import pytest
 from docs.option_tables import GENERATED
 from docs.pages import code, read, section, tables
 
-from agentfence import relay_start
+from agentfence import relay_start, starting
 from agentfence.cli import proxy_http
 from agentfence.core import errors
 from agentfence.mitm import host_options
@@ -61,7 +61,7 @@ def test_every_exit_status_is_documented() -> None:
         and issubclass(kind, errors.AgentFenceError)
         and kind not in {errors.AgentFenceError, errors.ProtocolViolation}
     }
-    own = {str(status) for status in (relay_start.OWN_FAILURE, relay_start.CANNOT_RUN, relay_start.NOT_FOUND)}
+    own = {str(status) for status in (relay_start.OWN_FAILURE, starting.CANNOT_RUN, starting.NOT_FOUND)}
 
     assert set(statuses_of("docs/stdio.md")) == {"the server's", "128 + N"} | raised | own
     assert set(statuses_of("docs/http.md")) == {"0", "1"} | raised

@@ -35,6 +35,9 @@ from e2e.network import RecordingUpstream, Response, free_port, start_recording_
 from e2e.parts import call, open_client, stdio_server
 from e2e.process import Process
 
+from agentfence.approval.queue_folder import address_of
+from agentfence.approval.queue_messages import Attend, Look, Looked, line_of, read_from_fence
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
@@ -255,9 +258,23 @@ def test_person_leaves_while_a_call_waits(home: Path) -> None:
         assert read(process)["error"]["data"]["agentfence"]["reason_code"] == "non_interactive_denied"
 
 
+@contextlib.contextmanager
+def attend_surely(home: Path) -> Iterator[None]:
+    """Attend the one fence of a home folder: it has heard of it when the block begins."""
+    sockets = home / ".local/state/agentfence/approvals"
+    until(lambda: bool([*sockets.glob("*.sock")]))
+    (path,) = sockets.glob("*.sock")
+    with socket.socket(socket.AF_UNIX) as peer, address_of(path) as address:
+        peer.connect(address)
+        peer.sendall(line_of(Attend()) + line_of(Look()))
+        with peer.makefile("rb") as lines:
+            while read_from_fence(next(lines)) != Looked():
+                pass
+        yield
+
+
 def test_too_many_calls_wait(home: Path) -> None:
-    with start_relay(home / "one") as process, attend(home):
-        wait_until_attended(home, 1)
+    with start_relay(home / "one") as process, attend_surely(home):
         for number in range(21):
             process.write(call_body("write_file", number) + b"\n")
 

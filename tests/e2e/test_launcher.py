@@ -32,6 +32,9 @@ MISTAKES = {
     "a bad number": (["--max-body", "0"], 2, "max_body"),
     "a policy that is not there": (["--policy", "nowhere.yaml"], 3, "nowhere.yaml"),
     "a policy that is wrong": (["--policy", "wrong.yaml"], 3, "wrong.yaml:2:"),
+    "a host that is none": (["--listen", "nowhere.invalid:1"], 1, "cannot listen at nowhere.invalid:1"),
+    "a folder that cannot be made": (["--set", "confdir=/dev/null/x"], 2, "--set confdir=DIR"),
+    "an origin that is none": (["--allowed-origins", "a.example"], 2, "allowed_origins"),
     "a log that cannot be opened": (["--audit-log", "/nowhere/log"], 4, "/nowhere/log"),
 }
 
@@ -56,11 +59,19 @@ def test_a_mistake_is_said_and_ends_the_start(mistake: str, tmp_path: Path) -> N
     )
 
 
-def test_a_taken_port_is_said(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("options", "option"),
+    [
+        (["--listen", "127.0.0.1:{}"], "--listen HOST:PORT"),
+        (["--listen", "127.0.0.1:0", "--web", "--set", "web_port={}"], "--set web_port=PORT"),
+    ],
+    ids=["the proxy's", "the live view's"],
+)
+def test_a_taken_port_is_said(options: list[str], option: str, tmp_path: Path) -> None:
     with start_recording_upstream() as upstream:
         port = upstream.url.split(":")[2].split("/")[0]
         ran = subprocess.run(
-            [BIN / "agentfence", "proxy-http", "--listen", f"127.0.0.1:{port}"],
+            [BIN / "agentfence", "proxy-http", *(word.format(port) for word in options)],
             capture_output=True,
             text=True,
             env={**os.environ, "HOME": str(tmp_path)},
@@ -68,9 +79,9 @@ def test_a_taken_port_is_said(tmp_path: Path) -> None:
             check=False,
         )
 
-    assert ran.returncode == 1
-    assert "Traceback" not in ran.stderr + ran.stdout
-    assert port in ran.stderr + ran.stdout
+    said = f"cannot listen at 127.0.0.1:{port}: address already in use; `{option}` names another"
+    assert (ran.returncode, ran.stderr) == (1, f"agentfence: {said}\n")
+    assert not (tmp_path / ".local").exists()
 
 
 def test_the_hosts_own_options_work(tmp_path: Path) -> None:

@@ -138,6 +138,32 @@ def test_a_flood_of_headers_is_answered(kind: str, fenced: tuple[Proxy, Recordin
     assert status_of(answer) in {200, 400, 415, 431}
 
 
+@pytest.mark.parametrize("kind", ["many", "parameters of MCP", "one name again and again"])
+def test_a_head_of_too_many_fields_is_refused(kind: str, fenced: tuple[Proxy, RecordingUpstream]) -> None:
+    proxy, upstream = fenced
+    body = call_body("read_file")
+    lines = ["POST /mcp HTTP/1.1", "Host: 127.0.0.1", f"Content-Length: {len(body)}", *HEAD_FLOODS[kind]]
+    with socket.create_connection(("127.0.0.1", proxy.port), 20) as connection:
+        connection.sendall("\r\n".join(lines).encode() + b"\r\n\r\n" + body)
+        answer = receive(connection, 20)
+
+    assert status_of(answer) == 431
+    error = body_of(answer)["error"]
+    assert (error["code"], error["data"]["agentfence"]["reason_code"]) == (-32005, "oversize")
+    assert proxy.events[-1]["reason_code"] == "oversize"
+    assert upstream.requests == []
+
+
+def test_a_transfer_coding_of_blanks_holds_nobody_up(fenced: tuple[Proxy, RecordingUpstream]) -> None:
+    proxy, upstream = fenced
+    flood = b"POST /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nTransfer-Encoding: a" + b" " * 200_000 + b"b\r\n\r\n"
+    with socket.create_connection(("127.0.0.1", proxy.port), 5) as connection:
+        connection.sendall(flood)
+
+        assert status_of(receive(connection, 5)) == 400
+    assert upstream.requests == []
+
+
 def test_bodies_that_never_end_hold_nobody_up(fenced: tuple[Proxy, RecordingUpstream]) -> None:
     proxy, upstream = fenced
     head = b"POST /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: 4000000\r\n\r\n"

@@ -51,6 +51,44 @@ ALLOWED = call_body("read_file", 1, path="a")
 DENIED = call_body("delete_file", "x", path="a")
 
 
+# --- servers that do not start, or do not stay ---
+
+
+@pytest.mark.parametrize(
+    ("command", "status", "said"),
+    [
+        (["nowhere-at-all"], 127, "there is no such program on the PATH"),
+        (["/nowhere/at/all"], 127, "there is no such file"),
+        (["{}/no_interpreter"], 127, "what its first line says to run it with is not there"),
+        (["{}/plain"], 126, "it is not executable"),
+        (["{}"], 126, "it is a folder"),
+        ([""], 126, "an empty name"),
+    ],
+)
+def test_server_that_cannot_be_run_is_said(
+    command: list[str], status: int, said: str, tmp_path: Path
+) -> None:
+    (tmp_path / "plain").write_text("x")
+    (tmp_path / "no_interpreter").write_text("#!/nowhere/at/all\n")
+    (tmp_path / "no_interpreter").chmod(0o755)
+    with Process(relay(tmp_path, command[0].format(tmp_path)), cwd=tmp_path) as process:
+        assert process.wait() == status
+        assert said in process.stderr
+
+
+@pytest.mark.parametrize(
+    ("program", "said"),
+    [
+        ("raise SystemExit(3)", "agentfence: the server ended with status 3\n"),
+        ("import os; os.kill(os.getpid(), 9)", "agentfence: the server ended by signal 9\n"),
+    ],
+)
+def test_server_that_ends_by_itself_is_said(program: str, said: str, tmp_path: Path) -> None:
+    with start(tmp_path, program) as process:
+        process.wait()
+        assert said in process.stderr
+
+
 # --- names of servers ---
 
 
@@ -391,6 +429,27 @@ def test_no_zombie_and_no_orphan_is_left(tmp_path: Path) -> None:
 
     with pytest.raises(ProcessLookupError):
         os.kill(child, 0)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="Linux alone tells a process of another's end")
+def test_a_server_that_ignores_the_end_of_its_input_does_not_outlive_a_killed_relay(tmp_path: Path) -> None:
+    program = (
+        "import os, signal, sys\n"
+        "os.fork()  # what the server starts holds its descriptors as well\n"
+        "signal.signal(signal.SIGTERM, lambda *_: (open('ended', 'w'), os._exit(0)))\n"
+        "print('up', file=sys.stderr, flush=True)\n"
+        "while True:\n    signal.pause()\n"
+    )
+    with start(tmp_path, program) as process:
+        process.wait_for_stderr("up")
+        process.write(ALLOWED + b"\n")
+        os.kill(process.pid, signal.SIGKILL)
+
+        assert process.wait(5) == -signal.SIGKILL
+        end = time.monotonic() + 5
+        while not (tmp_path / "ended").exists():
+            assert time.monotonic() < end
+            time.sleep(0.02)
 
 
 # --- mistakes ---

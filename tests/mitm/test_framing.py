@@ -7,7 +7,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from mitmproxy import http, options, version
 from mitmproxy.connection import Client
-from mitmproxy.net.http import http1
+from mitmproxy.net.http import http1, validate
 from mitmproxy.proxy.context import Context
 
 from agentfence.mitm import framing
@@ -59,11 +59,24 @@ def test_a_connection_ends_when_the_host_says(fields, http_version):
     assert framing.closes_connection(http_version, headers) == framing._host_closes(http_version, headers)
 
 
+@pytest.mark.parametrize("value", ["chunked", "gzip , chunked", "gzip" + " " * 200, b"x", "", "é"])
+def test_a_transfer_coding_is_what_the_host_says(value):
+    assert outcome(framing.transfer_coding, value) == outcome(framing._host_coding, value)
+
+
+def test_a_long_transfer_coding_is_none(monkeypatch):
+    monkeypatch.setattr(framing, "_host_coding", None)
+
+    with pytest.raises(ValueError, match="unknown"):
+        framing.transfer_coding("a" + " " * 250_000 + "b")
+
+
 @pytest.fixture
 def host(monkeypatch):
     """What mitmproxy itself asks."""
     monkeypatch.setattr(http1, "expected_http_body_size", framing._host_size)
     monkeypatch.setattr(http1, "connection_close", framing._host_closes)
+    monkeypatch.setattr(validate, "parse_transfer_encoding", framing._host_coding)
     return http1
 
 
@@ -72,6 +85,7 @@ def test_the_host_looks_quickly_where_it_is_known(host):
 
     assert host.expected_http_body_size is framing.body_size
     assert host.connection_close is framing.closes_connection
+    assert validate.parse_transfer_encoding is framing.transfer_coding
 
 
 def test_another_host_is_left_as_it_is(host, monkeypatch):
@@ -80,6 +94,7 @@ def test_another_host_is_left_as_it_is(host, monkeypatch):
 
     assert host.expected_http_body_size is framing._host_size
     assert host.connection_close is framing._host_closes
+    assert validate.parse_transfer_encoding is framing._host_coding
 
 
 def test_a_plain_message_does_not_take_the_long_way(monkeypatch):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from mitmproxy import exceptions, options
+from mitmproxy.addons.proxyauth import ProxyAuth
 from mitmproxy.addons.proxyserver import Proxyserver
 from mitmproxy.proxy.mode_specs import ProxyMode
 from mitmproxy.test import taddons
@@ -19,6 +20,29 @@ def forced(**given: object) -> options.Options:
         host.options.update(**given)
         host_options.force(host.options)
         return host.options
+
+
+@pytest.mark.parametrize(
+    ("host", "user", "is_open"),
+    [
+        ("127.0.0.1", None, False),
+        ("127.0.0.2", None, False),
+        ("::1", None, False),
+        ("localhost", None, False),
+        ("0.0.0.0", None, True),
+        ("::", None, True),
+        ("192.0.2.7", None, True),
+        ("fence.example.com", None, True),
+        ("192.0.2.7", "me:secret", False),
+    ],
+)
+def test_listener_that_others_can_use_without_a_word_is_open(
+    host: str, user: str | None, is_open: bool
+) -> None:
+    with taddons.context(Proxyserver(), ProxyAuth()) as context:
+        context.options.update(listen_host=host, proxyauth=user)
+
+        assert host_options.is_open(context.options) is is_open
 
 
 def test_a_plain_start_is_made_safe() -> None:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import inspect
+import re
 
 import mitmproxy.version
 from mitmproxy.proxy.layer import Layer
-from mitmproxy.proxy.layers.http import HttpLayer, HttpStream
+from mitmproxy.proxy.layers.http import HttpLayer, HttpStream, _http1
 from mitmproxy.proxy.layers.http._http1 import Http1Client, Http1Server
 from mitmproxy.proxy.layers.websocket import WebsocketLayer
 
 from agentfence.mitm.layers import FenceHttp1Client, FenceHttp1Server, FenceLayer, FenceStream
+from agentfence.mitm.received import Received
 
 STREAM = (
     "_handle_event",
@@ -42,6 +44,16 @@ def test_the_host_still_has_what_is_overridden_and_called() -> None:
     assert callable(HttpLayer.register_connection)
     assert all(callable(getattr(Http1Client, name)) for name in ("read_headers", "read_body", "mark_done"))
     assert all(callable(getattr(Http1Server, name)) for name in ("read_headers", "read_body", "wait", "done"))
+
+
+def test_the_host_asks_its_buffer_for_no_more_than_there_is() -> None:
+    source = inspect.getsource(_http1)
+    asked = set(re.findall(r"self\.buf\.(\w+)", source))
+
+    assert asked == {"maybe_extract_at_most", "maybe_extract_lines"}
+    assert asked <= set(vars(Received))
+    assert "self.body_reader(self.buf)" in source
+    assert "self.body_reader.read_eof()" in source
 
 
 def test_a_websocket_of_the_host_still_has_what_is_counted() -> None:

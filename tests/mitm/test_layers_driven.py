@@ -56,6 +56,12 @@ class Unlimited:
     def unreachable_answer(self, flow: http.HTTPFlow, problem: str) -> http.Response | None:
         return json_response(200, b"gone") if flow.request.path == "/mcp" else None
 
+    def unreadable_answer(self, flow: http.HTTPFlow, problem: str) -> http.Response | None:
+        return json_response(200, b"unread") if flow.request.path == "/mcp" else None
+
+    def oversize_answer(self, flow: http.HTTPFlow, *, is_head: bool) -> http.Response:
+        return json_response(431 if is_head else 413, b"no", close=True)
+
 
 class Driven:
     """A layer in regular mode, whose hooks `on_hook` sees."""
@@ -74,6 +80,7 @@ class Driven:
         self.completed: list[events.Event] = []
         self.timers: list[commands.RequestWakeup] = []
         self.closed: list[object] = []
+        self.half_closed: list[object] = []
         self.flow: http.HTTPFlow
         self.streams_requests = self.answers = False
         self.streams_answers = True
@@ -93,6 +100,8 @@ class Driven:
                     self.sent[connection] = self.sent.get(connection, b"") + octets
                 case commands.RequestWakeup():
                     self.timers.append(command)
+                case commands.CloseTcpConnection(connection=connection, half_close=True):
+                    self.half_closed.append(connection)
                 case commands.CloseConnection(connection=connection):
                     self.closed.append(connection)
                 case commands.OpenConnection(connection=connection):
@@ -205,6 +214,90 @@ def test_a_body_in_malformed_chunks_is_answered(body: bytes, driven: Driven) -> 
 
     assert driven.said.startswith(b"HTTP/1.1 400 ")
     assert set(driven.closed) == {driven.client}
+
+
+FIELDS = b"X: y\r\n" * 1_000
+LONG_HEADS = {
+    "fields": HEAD[:-2] + FIELDS + b"\r\n",
+    "bytes": HEAD[:-2] + b"X: " + b"y" * 262_144 + b"\r\n\r\n",
+    "no end": HEAD[:-2] + b"X: " + b"y" * 262_144,
+}
+
+
+@pytest.mark.parametrize("kind", LONG_HEADS)
+def test_a_head_that_is_too_large_is_answered_and_the_rest_dropped(kind: str, driven: Driven) -> None:
+    driven.receive(LONG_HEADS[kind])
+    assert driven.said.startswith(b"HTTP/1.1 431 ")
+    assert driven.flow.request.path == "/mcp"
+    answer = driven.said
+
+    driven.receive(b"abcd" + HEAD + b"abcd", HEAD)
+    assert driven.said == answer
+    assert set(driven.sent) == {driven.client}
+    assert driven.half_closed == [driven.client]
+    assert driven.closed == []
+    driven.wake()
+    assert driven.closed == [driven.client]
+
+
+def test_a_client_that_leaves_after_its_head_is_let_go(driven: Driven) -> None:
+    driven.receive(LONG_HEADS["fields"])
+    driven.feed(events.ConnectionClosed(driven.client))
+
+    assert driven.closed == [driven.client]
+
+
+@pytest.mark.parametrize(
+    "head", [b"x" * 262_145, b"CONNECT h:1 HTTP/1.1\r\n" + b"X: y\r\n" * 1_001 + b"\r\n"]
+)
+def test_a_head_of_which_nothing_can_be_told_is_answered(head: bytes, driven: Driven) -> None:
+    driven.receive(head)
+
+    assert driven.said.startswith(b"HTTP/1.1 431 ")
+    assert driven.closed == [driven.client]
+
+
+@pytest.mark.parametrize(("path", "said"), [(b"mcp", b"unread"), (b"page", b"502 Bad Gateway")])
+@pytest.mark.parametrize("streams", [False, True])
+def test_an_answer_whose_head_is_too_large_is_not_read(
+    path: bytes, said: bytes, streams: bool, driven: Driven
+) -> None:
+    driven.streams_answers = streams
+    driven.receive(HEAD.replace(b"mcp", path), b"abcd")
+    (upstream,) = [connection for connection in driven.sent if connection is not driven.client]
+    driven.feed(events.DataReceived(upstream, b"HTTP/1.1 200 OK\r\n" + FIELDS + b"Z: z\r\n\r\n"))
+
+    assert said in driven.said
+    assert b"X: y" not in driven.said
+    assert upstream in driven.closed
+
+
+def test_as_many_fields_as_there_may_be_pass(driven: Driven) -> None:
+    driven.receive(HEAD[:-2] + FIELDS[:-18] + b"\r\n" + b"abcd")
+    (upstream,) = [connection for connection in driven.sent if connection is not driven.client]
+    driven.feed(events.DataReceived(upstream, b"HTTP/1.1 200 OK\r\n" + FIELDS[:-6] + FINAL[17:]))
+
+    assert driven.sent[upstream].count(b"X: y") == 997
+    assert driven.said.count(b"X: y") == 999
+
+
+def test_what_is_sent_on_meanwhile_waits_unread(driven: Driven, monkeypatch: pytest.MonkeyPatch) -> None:
+    held: list[bool] = []
+    monkeypatch.setattr(layers, "hold_back", lambda _: held.append(True) or True)
+    monkeypatch.setattr(layers, "read_on", lambda _: held.append(False))
+    large = HEAD.replace(b"Length: 4", b"Length: 1000000") + b"x" * 1_000_000
+    driven.receive(HEAD + b"abcd", HEAD, b"abcd" + large[:900_000])
+    assert held == []
+    driven.receive(large[900_000:] + HEAD * 2_000)
+    assert set(held) == {True}
+    driven.layer.limits.max_body = 2_000_000  # type: ignore[misc]
+    (upstream,) = [connection for connection in driven.sent if connection is not driven.client]
+    driven.feed(events.DataReceived(upstream, FINAL))
+    assert set(held) == {True}
+    driven.feed(events.DataReceived(upstream, FINAL))
+
+    assert held[-1] is False
+    assert driven.said == FINAL * 2
 
 
 def test_upload_that_is_streamed_may_take_for_ever(driven: Driven) -> None:

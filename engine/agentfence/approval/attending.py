@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 _ANSWER_SECONDS: Final = 5.0
 """How long a fence may take to answer before it counts as gone."""
-_LOOK_SECONDS: Final = 0.5
+_LOOK_SECONDS: Final = 0.1
 """Between looks for fences that have started."""
 NO_FENCE: Final = "no fence asks under such an id; `agentfence approvals --list` says what waits"
 NO_ANSWER: Final = "its fence said nothing in time, so it may be yet; the audit log will tell"

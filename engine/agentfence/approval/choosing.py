@@ -55,6 +55,13 @@ def http_approver(
     return intercept(settings.approval_timeout)
 
 
+def why_nobody_is_asked(approver: Approver, settings: Settings) -> str | None:
+    """Give why nobody will be asked where that was not chosen; None where somebody will be, or it was."""
+    if isinstance(approver, DenyApprover) and settings.approver != "deny":
+        return approver.answer.advice
+    return None
+
+
 def has_terminal() -> bool:
     """Whether this process has a controlling terminal."""
     try:
@@ -100,4 +107,6 @@ def _queue(settings: Settings, environment: Mapping[str, str]) -> Approver:
         return QueueApprover(make_folder(environment), settings.approval_timeout)
     except OSError as error:
         # Asking is one of three verdicts: without it the others still hold, and what would ask is denied.
-        return DenyApprover(f"AgentFence could not open its queue for approvals: {error}")
+        where = f" at `{error.filename}`" if error.filename else ""
+        reason = (error.strerror or str(error)).lower()
+        return DenyApprover(f"AgentFence could not open its queue for approvals{where}: {reason}")

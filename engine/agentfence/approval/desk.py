@@ -67,7 +67,7 @@ class Desk:
             else:
                 self._attend_to(key.data, events)
         for call_id in self._waiting.expired():
-            self._approver.settle(call_id, "timeout")
+            self._waiting.settle(call_id, "timeout")
         self._tell_news()
         self._flush()
         if not self._approver.is_attended:
@@ -134,7 +134,7 @@ class Desk:
                     self._waiting.show(opened.question.call_id)
             case Say(id=id_, reply=reply):
                 opened = self._waiting.find_question(id_)
-                problem = carry_reply(opened, reply, attendant.by, self._approver.settle)
+                problem = carry_reply(opened, reply, attendant.by, self._waiting.settle)
                 attendant.tell(Heard(id_, problem))
 
     # what they are told

@@ -44,7 +44,7 @@ class QueueApprover:
             OSError: There can be no socket.
 
         """
-        self.waiting = Waiting(self.name, timeout)
+        self.waiting = Waiting(self.name, timeout, settled=self._settled)
         self.fence = self.waiting.run
         """What its socket is called, and its questions' ids begin with."""
         self.news: deque[Open | Ended] = deque()
@@ -73,7 +73,7 @@ class QueueApprover:
 
     def withdraw(self, call_id: str) -> None:
         """Take a question back."""
-        self.settle(call_id, "cancelled")
+        self.waiting.settle(call_id, "cancelled")
         self._wake()
 
     def close(self) -> None:
@@ -83,23 +83,8 @@ class QueueApprover:
         self._thread.join(1.0)
         self.waiting.settle_all("cancelled")
 
-    def settle(
-        self,
-        call_id: str,
-        outcome: str,
-        *,
-        only: Open | None = None,
-        by: str | None = None,
-        remember: bool = False,
-    ) -> bool:
-        """Answer a question, and have the attendants know; False when it had its answer already."""
-        opened = only or self.waiting.find(call_id)
-        is_settled = opened is not None and self.waiting.settle(
-            call_id, outcome, only=opened, by=by, remember=remember
-        )
-        if opened is not None and is_settled:
-            self.news.append((opened.id, outcome, by))
-        return is_settled
+    def _settled(self, opened: Open, approval: Approval) -> None:
+        self.news.append((opened.id, approval.outcome, approval.by))
 
     def _wake(self) -> None:
         with suppress(OSError):  # it has been woken often enough, or has ended

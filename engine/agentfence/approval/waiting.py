@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import threading
 import time
+from collections import Counter
 from itertools import count
 from typing import TYPE_CHECKING, Final
 
@@ -19,7 +20,8 @@ if TYPE_CHECKING:
     from agentfence.core.effects import Question
 
     type Settle = Callable[..., bool]
-    """`Waiting.settle`, or what does more than that."""
+    """`Waiting.settle`."""
+    type Settled = Callable[[Open, Approval], None]
 
 MAX_WAITING: Final = 20
 """A person who has more to answer than this does not read any of it."""
@@ -56,15 +58,26 @@ class Waiting:
     """Open questions, oldest first; each is answered once. Any thread may use it.
 
     A question's time begins when it is first shown. One that is never shown waits for as long as all
-    questions before it may take.
+    questions before it may take. Where all places are taken, the agent with the most gives up that of
+    its newest question for one with fewer.
     """
 
-    def __init__(self, approver: str, timeout: float, clock: Callable[[], float] = time.monotonic) -> None:
-        """Take the approver's name, and how long a question waits once it is shown, in seconds."""
+    def __init__(
+        self,
+        approver: str,
+        timeout: float,
+        clock: Callable[[], float] = time.monotonic,
+        settled: Settled | None = None,
+    ) -> None:
+        """Take the approver's name, and how long a question waits once it is shown, in seconds.
+
+        `settled` is told of each question that has its answer.
+        """
         self.run = "".join(_NAME_LETTERS[octet % len(_NAME_LETTERS)] for octet in os.urandom(_NAME_LENGTH))
         self.timeout = timeout
         self._approver = approver
         self._clock = clock
+        self._settled = settled
         self._open: dict[str, Open] = {}
         self._numbers = count(2)
         self._latest_call = -1
@@ -72,6 +85,9 @@ class Waiting:
 
     def add(self, question: Question, answered: Answered) -> Open | None:
         """Let `question` wait; None when too many do, which is then its answer."""
+        crowding = self._crowding(question.owner)
+        if crowding is not None:
+            self.settle(crowding.question.call_id, "queue_full", only=crowding)
         now = self._clock()
         with self._lock:
             opened = Open(self._new_id(question), question, answered, now, now + self.timeout * MAX_WAITING)
@@ -82,6 +98,14 @@ class Waiting:
             answered(Approval("queue_full", self._approver))
             return None
         return opened
+
+    def _crowding(self, owner: str) -> Open | None:
+        """Give the question that has to go for one of this owner, where all places are taken."""
+        questions = self.questions()
+        held = Counter(opened.question.owner for opened in questions)
+        if len(questions) < MAX_WAITING or max(held.values()) - held[owner] < 2:
+            return None
+        return max(reversed(questions), key=lambda opened: held[opened.question.owner])
 
     def _new_id(self, question: Question) -> str:
         """Give an id that no other question has: some calls are asked about more than once."""
@@ -149,6 +173,8 @@ class Waiting:
             del self._open[call_id]
         approval = Approval(outcome, self._approver, by, self.waited_ms(waiting), remember, advice)
         waiting.answered(approval)
+        if self._settled is not None:
+            self._settled(waiting, approval)
         return True
 
     def left(self, opened: Open) -> float:

@@ -79,7 +79,8 @@ class GapLog:
             try:
                 self._fill()
             except AuditError:
-                self._report(f"{sum(gap.lost for gap in self._gaps.values())} events are in no audit log")
+                lost = sum(gap.lost for gap in self._gaps.values())
+                self._report(f"{lost} event{'s are' if lost > 1 else ' is'} in no audit log")
         self._log.close()
 
     def _fill(self) -> None:

@@ -103,5 +103,9 @@ def _write_new(path: Path, text: bytes, mode: int) -> None:
         raise UsageError(f"`{path}` exists: keys are never written over") from error
     except OSError as error:
         raise UsageError(f"`{path}` cannot be written: {error.strerror}") from error
-    with os.fdopen(descriptor, "wb") as file:
-        file.write(text)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(text)
+    except OSError as error:
+        path.unlink(missing_ok=True)  # half a key is none, and is in the way of the next try
+        raise UsageError(f"`{path}` cannot be written: {error.strerror}") from error

@@ -32,10 +32,12 @@ def open_audit_log(
 
     Raises:
         AuditError: It cannot be opened, or the key to sign with cannot be used.
-        UsageError: A log is to be signed that is not chained.
+        UsageError: A log is to be signed that is not chained, or none at all.
 
     """
     if place == "none":
+        if sign_key is not None:
+            raise UsageError("audit_sign_key signs the audit log, which `none` switches off")
         return NoLog()
     if sign_key is not None and not tamper_evident:
         raise UsageError("--audit-sign-key signs the chain, which --no-tamper-evident switches off")
@@ -52,7 +54,7 @@ def open_log_of_run(
 
     Raises:
         AuditError: It cannot be opened, or the key to sign with cannot be used.
-        UsageError: A log is to be signed that is not chained.
+        UsageError: A log is to be signed that is not chained, or none at all.
 
     """
     log = open_audit_log(
@@ -67,6 +69,8 @@ def open_log_of_run(
         ),
         sign_key=settings.audit_sign_key,
     )
+    if settings.audit_keep and not (settings.audit_max_size or settings.audit_max_age):
+        report("audit_keep removes nothing: without audit_max_size or audit_max_age no log is ever closed")
     return GapLog(log, time.time, report, is_strict=is_strict)
 
 

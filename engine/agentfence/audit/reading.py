@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from agentfence.audit.segments import files_of, logs_of
 from agentfence.audit.verifying import open_regular, parts_of
-from agentfence.core.audit.verification import read_event
+from agentfence.core.audit.verification import read_event as read_object
 from agentfence.core.errors import AuditError
 
 if TYPE_CHECKING:
@@ -23,6 +23,12 @@ if TYPE_CHECKING:
 
 _PATIENCE = 0.2
 _BLOCK = 262_144
+
+
+def read_event(line: bytes) -> dict[str, Any] | None:
+    """Give the event in a line; None where it is none, as JSON of something else is."""
+    event = read_object(line)
+    return event if event is not None and "schema_version" in event else None
 
 
 def read_events(place: Path, advance: Callable[[int], None]) -> Iterator[ReadLine]:

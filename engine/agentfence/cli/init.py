@@ -80,9 +80,14 @@ def _read_servers(lists: Iterable[str]) -> list[str]:
 
 def _write_new(path: Path, text: str) -> None:
     try:
-        with path.open("x", encoding="utf-8") as file:
-            file.write(text)
+        file = path.open("x", encoding="utf-8")
     except FileExistsError:
         raise UsageError(f"`{path}` is there already, and is not overwritten") from None
     except OSError as error:
+        raise UsageError(f"cannot write `{path}`: {error.strerror}") from error
+    try:
+        with file:
+            file.write(text)
+    except OSError as error:
+        path.unlink(missing_ok=True)  # half a policy may mean something else
         raise UsageError(f"cannot write `{path}`: {error.strerror}") from error

@@ -85,7 +85,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _drop_output()
         return 1
     except OSError as error:  # as a full disk under stdout; files that are named were opened with more care
-        print(f"agentfence: reading or writing failed: {error}", file=sys.stderr)
+        where = f" `{visible(str(error.filename))}`" if error.filename else ""
+        print(f"agentfence: reading or writing{where} failed: {error.strerror or error}", file=sys.stderr)
         _drop_output()
         return UsageError.exit_status
     except KeyboardInterrupt:

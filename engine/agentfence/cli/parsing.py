@@ -6,6 +6,7 @@ argparse prints its whole usage before each error, and has no suggestions before
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -13,6 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 _USAGE = 2
+_NEEDLESS_VALUE = re.compile(r"argument ([^/:]+)(?:/([^:]+))?: ignored explicit argument '(.*)'")
+_MISSING_VALUE = re.compile(r"argument ([^:]+): expected one argument")
 _MISSING = "the following arguments are required"
 
 
@@ -37,6 +40,7 @@ class Parser(argparse.ArgumentParser):
             options = (word.partition("=")[0] for word in self._given if word.startswith("--"))
             unknown = next((option for option in options if option not in known and option != "--"), None)
             message = self._describe_unknown(unknown) if unknown else message
+        message = _in_plain_words(message)
         print(f"{self.prog}: {message}", file=sys.stderr)
         print(f"help: `{self.prog} --help` lists what there is", file=sys.stderr)
         raise SystemExit(_USAGE)
@@ -69,6 +73,16 @@ class Parser(argparse.ArgumentParser):
             return f"expected no more operands, got `{word}`{advice}"
         option = word.partition("=")[0]
         return f"there is no option `{option}`{_suggest(option, self._option_string_actions)}"
+
+
+def _in_plain_words(message: str) -> str:
+    """Say what argparse says about values so that it says what was expected, and what to write."""
+    too_much, too_little = _NEEDLESS_VALUE.fullmatch(message), _MISSING_VALUE.fullmatch(message)
+    if too_much:
+        switch, opposite, value = too_much.groups()
+        instead = f"; `{opposite}` is its opposite" if opposite and opposite.startswith("--no-") else ""
+        return f"`{switch}` takes no value, got `{value}`{instead}"
+    return f"`{too_little[1]}` needs a value" if too_little else message
 
 
 def _suggest(word: str, known: Iterable[str]) -> str:

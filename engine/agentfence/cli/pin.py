@@ -73,6 +73,9 @@ def run(arguments: argparse.Namespace) -> int:
     path = lock_path(arguments.lock or os.environ.get("AGENTFENCE_LOCK"), found)
     pinned = read_lock_at(path)
     now = _seen(arguments, load_policy(found, os.environ, follow_links_default=False), pinned)
+    if not now and not arguments.diff:
+        say("no log notes a tool that is not pinned as it is: nothing was written")
+        return 0
     changes = {server: changes_of(pinned.servers.get(server, {}), tools) for server, tools in now.items()}
     print_changes(changes, now)
     if arguments.diff:

@@ -57,7 +57,7 @@ class Agents:
         session = self._sessions.find(agent.client, 0)
         if session is None:
             taint = self._taint.memory_for(agent.owner)
-            session = Session(agent.client, is_identified=agent.is_identified, taint=taint)
+            session = Session(agent.client, is_identified=agent.is_identified, taint=taint, owner=agent.owner)
             self._sessions.keep(agent.client, session, agent.owner, 0)
         return session
 

@@ -84,6 +84,8 @@ class Question:
     """`call` or `tool` where the policy lets an approval hold for the session."""
     origin: str = ""
     """Of the server, over HTTP."""
+    owner: str = ""
+    """In whose share of the places for questions it waits."""
 
 
 @message_value

@@ -14,7 +14,7 @@ from agentfence.core.json_text import without_line_separators
 from agentfence.core.pieces import Overlong, Pieces
 from agentfence.core.values import frozen
 
-__all__ = ["EventSplitter", "Overlong", "ServerEvent", "harmless_event", "message_event"]
+__all__ = ["MOST_LINES", "EventSplitter", "Overlong", "ServerEvent", "harmless_event", "message_event"]
 
 _LINE_END = re.compile(rb"\r\n|\r|\n")
 _LINE = re.compile(rb"([^\r\n:]*+)[^\r\n]*+(?:\r\n|\r|\n)")
@@ -24,6 +24,8 @@ _OTHER_LINE_ENDS = b"\x0b\x0c\x1c\x1d\x1e"
 _BLANKED = bytes.maketrans(_OTHER_LINE_ENDS, b" " * len(_OTHER_LINE_ENDS))
 _BOM = b"\xef\xbb\xbf"
 _MESSAGE = b"message"
+MOST_LINES = 100_000
+"""Of one event: to split 64 MiB of nothing else would take seconds, and gigabytes."""
 
 
 @frozen
@@ -42,15 +44,17 @@ class ServerEvent:
 class EventSplitter:
     """Splits an event stream, whatever pieces it comes in.
 
-    Of an event over the limit the ends of its data are given when it ends. No byte is searched twice.
+    Of an event over the limit, or of very many lines, the ends of its data are given when it ends. No byte is
+    searched twice.
     """
 
-    __slots__ = ("_ends_with_cr", "_is_first", "_line_is_empty", "_pieces")
+    __slots__ = ("_ends_with_cr", "_is_first", "_line_is_empty", "_lines", "_pieces")
 
     def __init__(self, limit: int) -> None:
         """Take the largest event, in bytes."""
         self._pieces = Pieces(limit)
         self._line_is_empty = True
+        self._lines = 0
         self._ends_with_cr = False
         self._is_first = True
 
@@ -71,6 +75,7 @@ class EventSplitter:
             is_empty = self._line_is_empty and end.start() == line_start
             line_start = end.end()
             self._line_is_empty = True
+            self._lines += 1
             if is_empty:
                 events.append(self._complete(received[event_start:line_start]))
                 event_start = line_start
@@ -82,6 +87,9 @@ class EventSplitter:
 
     def _complete(self, last: bytes) -> ServerEvent | Overlong:
         raw = self._pieces.complete(last)
+        if self._lines > MOST_LINES and not isinstance(raw, Overlong):
+            raw = Overlong.of(raw)
+        self._lines = 0
         is_first, self._is_first = self._is_first, False
         text = raw.ends if isinstance(raw, Overlong) else raw
         event = _read(text.removeprefix(_BOM) if is_first else text, text)

@@ -103,12 +103,19 @@ class Gate:
         return refuse_unrecorded(pending)
 
     def refuse_oversize(
-        self, conversation: Conversation, circumstances: Circumstances, headers: Headers | None = None
+        self,
+        conversation: Conversation,
+        circumstances: Circumstances,
+        headers: Headers | None = None,
+        *,
+        limit_of_head: str | None = None,
     ) -> Effects:
-        """Refuse a body or line over `max_body`."""
+        """Refuse a body or line over `max_body`, or a head of HTTP over its own limit."""
         code = code_for(Kind.OVERSIZE, revision_of((), conversation, headers))
-        text = f"the message is over the limit of {self.settings.max_body} bytes (max_body)"
-        return self._refuse(Refusal(code, "oversize", text, 413, close=True), conversation, circumstances)
+        limit = limit_of_head or f"{self.settings.max_body} bytes (max_body)"
+        status = 413 if limit_of_head is None else 431
+        text = f"the message is over the limit of {limit}"
+        return self._refuse(Refusal(code, "oversize", text, status, close=True), conversation, circumstances)
 
     def refuse_exchange(
         self, refusal: HttpRefusal, conversation: Conversation, circumstances: Circumstances

@@ -39,4 +39,5 @@ def question_about(
         reason=f"the server asks this of the agent; {reason}" if from_server else reason,
         message=decision.message,
         remember=decision.remember if session.is_identified else None,
+        owner=session.owner,
     )

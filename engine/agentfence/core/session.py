@@ -53,18 +53,23 @@ class Session:
         "client",
         "is_identified",
         "noted",
+        "owner",
         "taint",
         "tasks_at_agent",
         "tasks_at_servers",
         "tools",
     )
 
-    def __init__(self, client: str, *, is_identified: bool, taint: TaintMemory | None = None) -> None:
-        """Take the agent's name for the log, and its memory where others share the room for theirs.
+    def __init__(
+        self, client: str, *, is_identified: bool, taint: TaintMemory | None = None, owner: str = ""
+    ) -> None:
+        """Take the agent's name for the log, and its memory and `owner` where others share the room.
 
         `is_identified` is False for a mere address.
         """
         self.client = client
+        self.owner = owner
+        """In whose share of what is bounded it is."""
         self.is_identified = is_identified
         self.tasks_at_servers = KnownTasks()
         """Those that the agent's calls made."""

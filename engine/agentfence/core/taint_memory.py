@@ -6,14 +6,15 @@ however much is remembered.
 
 Invariants
 - What an agent says is its own only if nothing in it had come back before: a copy never becomes own.
-- Nothing grows without bound; the oldest goes first. A session that uses all of it takes some 13 MiB.
+- Nothing grows without bound; the oldest goes first, of those that brought the most. A session that
+  uses all of it takes some 13 MiB.
 - What waits to be remembered is remembered before anything is looked for.
 """
 
 from __future__ import annotations
 
 from array import array
-from collections import deque
+from collections import Counter, deque
 from itertools import chain
 from typing import TYPE_CHECKING, Final
 
@@ -25,29 +26,38 @@ _OWN_SIZES = (1 << 12, 1 << 16, 1 << 18)
 """Of tables, in places: little for an agent to which little comes back. All these, and the last once more."""
 _LEAST_NEW = 4
 """Characters that a copied run must have besides the agent's own words: what follows those may be alike."""
-_MOST_NAMES = 255
+_MOST_NAMES = 254
 _MOST_WAITING = 2
 """Results of one agent."""
+_KEPT_PART: Final = 8
+"""Of a table that goes, as many shingles as this part of its places go on."""
 AT_ONCE: Final = 1 << 15
 """Shingles that are remembered without holding anything up."""
 _FINGERPRINT = 0xFFFF_FFFF
+_PLACE = 27
+"""How far up the bits begin that name a place: five of them are in the fingerprint as well."""
+_FARTHEST = 31
+"""Places from the one that is named, as far as those bits tell; almost none stands farther off."""
 _OTHERS = "several tools"
 
 
 class _Table:
-    """Shingles at the place that their low bits name, or the next free one; their high bits tell them apart.
+    """Shingles at the place that their middle bits name, or the next free one; the low ones tell them apart.
 
-    Python's own sets need six times the memory. Two shingles are taken for one in fewer than one of a
-    thousand million looks, and `hash` differs in each process, so that nobody can aim at that.
+    Some bits are in both, so that what is here can be put into another table. Python's own sets need six
+    times the memory. Two shingles are taken for one in fewer than one of a hundred million looks, and
+    `hash` differs in each process, so that nobody can aim at that.
     """
 
-    __slots__ = ("_fingerprints", "_mask", "_names", "_sources", "room", "size")
+    __slots__ = ("_fingerprints", "_held", "_mask", "_names", "_sources", "room", "size")
 
     def __init__(self, size: int) -> None:
         self._fingerprints = array("I", bytes(4 * size))
         self._sources = bytearray(size)
         self._mask = size - 1
-        self._names: dict[str, int] = {}
+        self._names = {"": 0}
+        self._held: Counter[int] = Counter()
+        """How many shingles each source brought, by its number."""
         self.size = size
         self.room = size // 2
         """How many shingles are sure to fit: fuller tables are slow to search."""
@@ -55,23 +65,51 @@ class _Table:
     def put(self, source: str, shingles: Iterable[int]) -> None:
         """Keep shingles, no more than there is room for; what brought one last is its source."""
         fingerprints, sources, mask = self._fingerprints, self._sources, self._mask
-        number = self._number(source)
+        number, room = self._number(source), self.room
         for shingle in shingles:
-            fingerprint, place = shingle >> 32 & _FINGERPRINT or 1, shingle & mask
+            fingerprint, place = shingle & _FINGERPRINT or 1, shingle >> _PLACE & mask
             while (there := fingerprints[place]) != fingerprint and there:
                 place = place + 1 & mask
             if not there:
                 fingerprints[place] = fingerprint
                 self.room -= 1
             sources[place] = number
+        self._held[number] += room - self.room
+
+    def take_over(self, older: _Table) -> None:
+        """Keep, of a table of the same size that is to go, what those brought that brought less than others.
+
+        So no source pushes out what others brought by bringing very much. Of one that is cut, shingles
+        here and there are left, which is enough to find what was copied at some length.
+        """
+        left, names = self.size // _KEPT_PART, [*older._names]
+        for known_as in older._smallest_first()[:-1]:
+            number, at = self._number(names[known_as]), -1
+            while left and (at := older._sources.find(known_as, at + 1)) >= 0:
+                fingerprint = older._fingerprints[at]
+                place = at - (at - (fingerprint >> _PLACE) & _FARTHEST) & self._mask
+                while self._fingerprints[place]:
+                    place = place + 1 & self._mask
+                self._fingerprints[place], self._sources[place] = fingerprint, number
+                self._held[number] += 1
+                self.room -= 1
+                left -= 1
+
+    def _smallest_first(self) -> list[int]:
+        """Give the numbers of the sources by what their servers brought, and then by what they brought."""
+        held, of_server = self._held, Counter[str]()
+        servers = {number: name.partition("/")[0] for name, number in self._names.items() if name}
+        for number, server in servers.items():
+            of_server[server] += held[number]
+        return sorted(servers, key=lambda number: (of_server[servers[number]], held[number]))
 
     def find(self, shingles: Sequence[int]) -> Iterable[tuple[int, str]]:
         """Give the positions of those among `shingles` that are here, each with its source."""
         fingerprints, mask = self._fingerprints, self._mask
         names = [*self._names]
-        for position in [at for at, shingle in enumerate(shingles) if fingerprints[shingle & mask]]:
+        for position in [at for at, shingle in enumerate(shingles) if fingerprints[shingle >> _PLACE & mask]]:
             shingle = shingles[position]
-            fingerprint, place = shingle >> 32 & _FINGERPRINT or 1, shingle & mask
+            fingerprint, place = shingle & _FINGERPRINT or 1, shingle >> _PLACE & mask
             while (there := fingerprints[place]) != fingerprint and there:
                 place = place + 1 & mask
             if there:
@@ -119,11 +157,14 @@ class _Shingles:
         tables, sizes = self._tables, self._sizes
         tables.append(_Table(sizes[min(len(tables), len(sizes) - 1)]))
         self.places += tables[-1].size
-        has_forgotten = False
-        while self.places > self._most:
-            self.places -= tables.popleft().size
-            has_forgotten = True
-        return has_forgotten
+        if self.places <= self._most:
+            return False
+        # The small ones stay: there is room for them, and what a session began with.
+        oldest = next(table for table in tables if table.size == tables[-1].size)
+        tables.remove(oldest)
+        self.places -= oldest.size
+        tables[-1].take_over(oldest)
+        return True
 
 
 class TaintMemory:

@@ -14,6 +14,7 @@ from agentfence.mitm.beginning import begin
 from agentfence.mitm.host_options import is_read
 from agentfence.mitm.layers import as_http, install
 from agentfence.mitm.requests import NOT_JUDGED, json_response
+from agentfence.mitm.turns import take_turns
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from mitmproxy import http
     from mitmproxy.connection import Client
     from mitmproxy.proxy.layer import NextLayer
+    from mitmproxy.proxy.server_hooks import ServerConnectionHookData
     from mitmproxy.tls import ClientHelloData
 
     from agentfence.mitm.surface import Surface
@@ -41,6 +43,11 @@ class Armer:
         """Refuse what comes by a mode that is refused, as the host listens for a moment all the same."""
         if not is_read(client.proxy_mode):
             client.error = "AgentFence reads HTTP alone"
+        take_turns(client, client)
+
+    def server_connected(self, data: ServerConnectionHookData) -> None:
+        """Have a server's answers leave others their turn."""
+        take_turns(data.client, data.server)
 
     def requestheaders(self, flow: http.HTTPFlow) -> None:
         """Refuse a request that may hold a message, until it is judged."""

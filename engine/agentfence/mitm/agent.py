@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 from mitmproxy.log import MitmLogHandler
 
 from agentfence.reporting import StandardError
+from agentfence.starting import describe_failure, status_of
 
 if TYPE_CHECKING:
     import logging
@@ -21,10 +22,8 @@ if TYPE_CHECKING:
     type MakeEnvironment = Callable[[Master, int], Mapping[str, str]]
     """Gives the agent's environment, once the proxy listens at a port."""
 
-_CANNOT_RUN: Final = 126
-_NOT_FOUND: Final = 127
-"""As env(1) and nohup(1) have them."""
-_PROXY_FAILED: Final = 125
+PROXY_FAILED: Final = 125
+"""The exit status, as env(1) and nohup(1) have it."""
 _GRACE: Final = 5.0
 """Seconds that an agent gets to end without its proxy."""
 
@@ -39,7 +38,7 @@ async def run_agent(host: Master, command: Sequence[str], make_environment: Make
         await asyncio.wait([serving, listening], return_when=asyncio.FIRST_COMPLETED)
         if serving.done():
             await serving  # it may say why
-            return _PROXY_FAILED
+            return PROXY_FAILED
         return await _run(command, make_environment(host, _port_of(host)), serving)
     finally:
         listening.cancel()
@@ -58,14 +57,14 @@ async def _run(command: Sequence[str], environment: Mapping[str, str], serving: 
     try:
         agent = await asyncio.create_subprocess_exec(*command, env=environment)
     except OSError as error:
-        print(f"agentfence: cannot run `{command[0]}`: {error.strerror}", file=sys.stderr)  # noqa: T201 - for people
-        return _NOT_FOUND if isinstance(error, FileNotFoundError) else _CANNOT_RUN
+        print(f"agentfence: {describe_failure(command[0], error)}", file=sys.stderr)  # noqa: T201 - for people
+        return status_of(error)
     _pass_signals_on(agent)
     ending = asyncio.create_task(agent.wait())
     await asyncio.wait([ending, serving], return_when=asyncio.FIRST_COMPLETED)
     if not ending.done():  # without the proxy it has no way out
         await _end(agent, ending)
-        return _PROXY_FAILED
+        return PROXY_FAILED
     status = ending.result()
     return status if status >= 0 else 128 - status
 

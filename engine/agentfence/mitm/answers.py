@@ -14,7 +14,13 @@ from mitmproxy.utils.asyncio_utils import create_task
 from agentfence.core.answers import post_failed, refuse_answer, server_gone, server_message, unread_answer
 from agentfence.core.effects import Approval, Ask, Forward
 from agentfence.core.errors import ProtocolViolation
-from agentfence.core.event_stream import Overlong, ServerEvent, harmless_event, message_event
+from agentfence.core.event_stream import (
+    MOST_LINES,
+    Overlong,
+    ServerEvent,
+    harmless_event,
+    message_event,
+)
 from agentfence.core.http.answer_rules import (
     PAST_THE_FENCE,
     AnswerKind,
@@ -283,7 +289,8 @@ class AnswerSide:
             if isinstance(event, Overlong):
                 if not event.ends:
                     return b""  # a comment
-                problem = f"the event is over the limit of {gate.settings.max_answer} bytes (max_answer)"
+                limit = f"{gate.settings.max_answer} bytes (max_answer) or {MOST_LINES} lines"
+                problem = f"the event is over the limit of {limit}"
                 ended = refuse_answer(gate, event.ends, exchange.conversation, circumstances(), problem)
                 body = self._forwarded(self.fence.record(ended, note=exchange.note), exchange)
             elif event.data is None or not may_be_message(event.name, event.data):
@@ -459,6 +466,13 @@ class AnswerSide:
         body = self._forwarded(self._server_gone(exchange, text), exchange)
         exchange.stage = Stage.ANSWERED
         return None if body is None else json_response(200, body)
+
+    def unreadable_answer(self, flow: http.HTTPFlow, problem: str) -> http.Response | None:
+        """Give the answer to a call whose server's answer is not read on; None: the host's own will do."""
+        exchange = self.exchanges.find(flow)
+        if exchange is None or exchange.stage is not Stage.JUDGED:
+            return None
+        return self._refused(exchange, problem)
 
     def broken_off(self, flow: http.HTTPFlow, problem: str) -> bytes | None:
         """Give the last bytes of an event stream whose server went away; None: it breaks off."""

@@ -6,6 +6,7 @@ run time when somebody sets them otherwise; mitmweb's API then answers 400 and k
 
 from __future__ import annotations
 
+from ipaddress import ip_address
 from typing import TYPE_CHECKING
 
 from mitmproxy import exceptions
@@ -45,6 +46,16 @@ IDLE_SECONDS = 86_400
 def is_reverse(modes: Sequence[str]) -> bool:
     """Whether one server stands behind the listener, and not whatever a request names."""
     return any(mode.startswith("reverse") for mode in modes)
+
+
+def is_open(options: OptManager) -> bool:
+    """Whether other machines can use the listener, and nobody is asked who they are."""
+    host = options.listen_host
+    try:
+        is_here = ip_address(host).is_loopback
+    except ValueError:
+        is_here = host in {"", "localhost"}
+    return not is_here and not getattr(options, "proxyauth", None)
 
 
 def force(options: OptManager) -> None:

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import signal
+import socket
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
@@ -25,9 +27,10 @@ from mitmproxy.addons import (
     upstream_auth,
 )
 
-from agentfence.core.errors import UsageError
+from agentfence.core.errors import AgentFenceError, UsageError
 from agentfence.core.values import frozen
 from agentfence.mitm import host_options as host_options_table
+from agentfence.mitm.agent import PROXY_FAILED
 from agentfence.mitm.entry import promote
 from agentfence.mitm.sparing import spare_work
 from agentfence.settings import OPTIONS
@@ -87,8 +90,8 @@ def launch(wanted: Launch) -> int:
     """
     try:
         return asyncio.run(_serve(wanted))
-    except SystemExit as error:  # the host's own way to say that it did not start
-        return error.code if isinstance(error.code, int) else _HOST_FAILED
+    except SystemExit:  # the host's own way to say that it did not start
+        return _HOST_FAILED if wanted.beside is None else PROXY_FAILED
 
 
 async def _serve(wanted: Launch) -> int:
@@ -99,7 +102,10 @@ async def _serve(wanted: Launch) -> int:
     try:
         # Before the fence is put in, so that it opens with what was asked for. mitmproxy's own
         # config.yaml is not read: it may hold options that carry traffic past the fence.
+        _check_folder(_last_of(wanted.host_options, "confdir") or opts.confdir)
         opts.set(*(f"{name}={value}" for name, value in _settings(wanted)), *wanted.host_options, defer=True)
+        if wanted.beside is None:
+            _check_listening(opts, shows_web=wanted.shows_web)
         mistakes: list[Exception] = []
         promote(host.addons, mistakes.append)
         if mistakes:
@@ -125,6 +131,44 @@ def _refuse_forced(host_options: tuple[str, ...]) -> None:
         forced = host_options_table.FORCED.get(name)
         if forced is not None and value.lower() != str(forced).lower():
             raise UsageError(f"{name} must be {str(forced).lower()} while AgentFence runs: leave it out")
+
+
+def _last_of(host_options: tuple[str, ...], name: str) -> str | None:
+    given = (option.partition("=") for option in host_options)
+    return next((value for key, _, value in reversed([*given]) if key == name), None)
+
+
+def _check_listening(opts: options.Options, *, shows_web: bool) -> None:
+    """Say so before anything begins when an address is taken: the host's advice is for its own commands."""
+    if not any("@" in mode for mode in opts.mode):
+        _check_free(opts.listen_host, opts.listen_port, "`--listen HOST:PORT`")
+    if shows_web:
+        _check_free(opts.web_host, opts.web_port, "`--set web_port=PORT`")
+
+
+def _check_free(host: str, port: int, option: str) -> None:
+    try:
+        places = socket.getaddrinfo(host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+        family, *_, address = places[0]
+        with socket.socket(family) as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            probe.bind(address)
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        raise AgentFenceError(f"cannot listen at {host}:{port}: {reason}; {option} names another") from error
+
+
+def _check_folder(confdir: str) -> None:
+    """Say so when there is no place for the proxy's authority, which the host shows as a crash of its own."""
+    folder = os.path.expanduser(confdir)
+    try:
+        os.makedirs(folder, exist_ok=True)
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        raise UsageError(
+            f"the folder {folder} for the proxy's authority cannot be made: {reason}; "
+            "`--set confdir=DIR` names another"
+        ) from error
 
 
 def _make_master(opts: options.Options, wanted: Launch) -> master.Master:
@@ -168,7 +212,10 @@ def _origin(upstream: str) -> str:
         raise UsageError(
             f"--upstream must be an http or https URL, as http://127.0.0.1:3000, not `{upstream}`"
         )
-    if parts.path not in {"", "/"} or parts.query or parts.fragment:
-        raise UsageError("--upstream takes no path: the agent's own path goes on to the server")
     host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
-    return f"{parts.scheme}://{host}{port}"
+    origin = f"{parts.scheme}://{host}{port}"
+    if parts.path not in {"", "/"} or parts.query or parts.fragment:
+        raise UsageError(
+            f"--upstream takes no path, as the agent's own goes on to the server: write `{origin}`"
+        )
+    return origin

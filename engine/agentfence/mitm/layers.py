@@ -10,12 +10,14 @@ body buffers, the `state_*` methods): its minor version is pinned, and a test gu
 from __future__ import annotations
 
 import time
+from contextlib import suppress
 from enum import Enum, auto
 from functools import cached_property
 from http import HTTPStatus
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol
 
+from mitmproxy.net.http.http1 import read_request_head
 from mitmproxy.net.http.validate import validate_headers
 from mitmproxy.proxy import commands, events
 from mitmproxy.proxy.context import Context
@@ -51,6 +53,7 @@ from mitmproxy.proxy.layers.websocket import WebsocketLayer
 
 from agentfence.mitm.framing import body_size
 from agentfence.mitm.injecting import BytesInjected
+from agentfence.mitm.received import MAX_HEAD, HeadTooLargeError, Received, merging
 from agentfence.mitm.sockets import MAX_MESSAGE, Unfinished
 from agentfence.mitm.transports import close_server, hold_back, read_on
 
@@ -60,10 +63,8 @@ if TYPE_CHECKING:
     from mitmproxy import http
     from mitmproxy.proxy import layer
 
-_MAX_HEAD = 262_144
-"""Bytes of a head, of trailers, and of what is said beside the size of a chunk; the host has no limit."""
-_MAX_PIPELINED = 8_388_608
-"""Bytes that a client may send on while its request is still being handled."""
+_MUCH_PIPELINED = 1_048_576
+"""Bytes that a client has sent on while its request is still being handled, from which on no more is read."""
 _MOST_KEPT_WAITING = 16
 """Pieces of a body, each as much as is read at once, that may wait for something else to be done."""
 _MAX_DRAINED = 268_435_456
@@ -104,8 +105,8 @@ class Limits(Protocol):
         """Make ready a head that goes to the server before its body is there; False where it must not."""
         ...
 
-    def oversize_answer(self, flow: http.HTTPFlow) -> http.Response:
-        """Give the 413, with its event written."""
+    def oversize_answer(self, flow: http.HTTPFlow, *, is_head: bool) -> http.Response:
+        """Give the 413, or the 431 for a head, with its event written."""
         ...
 
     def change_since(self, flow: http.HTTPFlow) -> str | None:
@@ -118,6 +119,10 @@ class Limits(Protocol):
 
     def unreachable_answer(self, flow: http.HTTPFlow, problem: str) -> http.Response | None:
         """Give the answer for a server that is not there; None: the host's own will do."""
+        ...
+
+    def unreadable_answer(self, flow: http.HTTPFlow, problem: str) -> http.Response | None:
+        """Give the answer for a server whose answer is not read on; None: the host's own will do."""
         ...
 
     def broken_off(self, flow: http.HTTPFlow, problem: str) -> bytes | None:
@@ -137,7 +142,7 @@ class FenceStream(HttpStream):
     """One request and its answer, held to the fence's limits."""
 
     limits: Limits
-    reader: Http1Server | None = None
+    reader: FenceHttp1Server | None = None
     """What reads the client's requests."""
     _drained = 0
     _is_answered_here = False
@@ -190,6 +195,11 @@ class FenceStream(HttpStream):
         yield from super()._handle_event(event)
 
     @property
+    def _is_head_cut(self) -> bool:
+        """Whether there was more of the request's head than there may be."""
+        return self.reader is not None and self.reader.is_head_cut
+
+    @property
     def has_much_to_do(self) -> bool:
         """Whether much has come that is kept until something else is done, as its server is connected to."""
         return len(self._paused_event_queue) > _MOST_KEPT_WAITING
@@ -233,6 +243,12 @@ class FenceStream(HttpStream):
             return True
         if self.client_state != self.state_wait_for_request_headers:
             return False
+        if self._is_head_cut:
+            yield from self._answer_unread(
+                self.limits.oversize_answer(self.flow, is_head=True), is_early=False
+            )
+            yield commands.CloseTcpConnection(self.context.client, half_close=True)
+            return True
         answer = self.limits.answer_to_head(self.flow)
         if answer is None:
             return False
@@ -243,7 +259,9 @@ class FenceStream(HttpStream):
         self.request_body_buf.clear()
         if is_early:  # the host shows a flow from this hook on
             yield HttpRequestHeadersHook(self.flow)
-        yield from self._answer_unread(self.limits.oversize_answer(self.flow), is_early=is_early)
+        yield from self._answer_unread(
+            self.limits.oversize_answer(self.flow, is_head=False), is_early=is_early
+        )
 
     def _answer_unread(self, answer: http.Response, *, is_early: bool) -> layer.CommandGenerator[None]:
         expects = self.flow.request.headers.get("expect", "").lower() == "100-continue"
@@ -280,8 +298,11 @@ class FenceStream(HttpStream):
 
     def _cut(self) -> layer.CommandGenerator[None]:
         self.client_state = self.state_errored
-        too_large = ResponseProtocolError(self.stream_id, "body too large", ErrorCode.REQUEST_TOO_LARGE)
-        yield SendHttp(too_large, self.context.client)
+        if self._is_head_cut:  # the host takes what is half closed for closed
+            yield commands.CloseConnection(self.context.client)
+        else:
+            too_large = ResponseProtocolError(self.stream_id, "body too large", ErrorCode.REQUEST_TOO_LARGE)
+            yield SendHttp(too_large, self.context.client)
         yield DropStream(self.stream_id)
 
     def _let_pass(self, beginning: bytes) -> layer.CommandGenerator[None]:
@@ -352,7 +373,9 @@ class FenceStream(HttpStream):
                     yield from self.send_response(already_streamed=True)
                     return
             elif self.client_state == self.state_done and self.server_state != self.state_errored:
-                answer = self.limits.unreachable_answer(self.flow, event.message)
+                is_unread = event.code is ErrorCode.RESPONSE_TOO_LARGE
+                answer_for = self.limits.unreadable_answer if is_unread else self.limits.unreachable_answer
+                answer = answer_for(self.flow, event.message)
                 if answer is not None:
                     self.response_body_buf.clear()
                     self.flow.response = answer
@@ -399,8 +422,17 @@ class FenceHttp1Server(Http1Server):
 
     streams: Mapping[int, HttpStream] = MappingProxyType({})
     """Those of the layer that this belongs to."""
+    is_head_cut = False
+    """Whether the last request's head was longer than it may be, and `request` has the beginning of it."""
+    _dropped = 0
+    _is_held_back = False
     _timed: tuple[object, int] | None = None
     """What was being read when the timer began."""
+
+    def __init__(self, context: Context) -> None:
+        """Take the connection's context."""
+        super().__init__(context)
+        self.buf: Received = Received()  # type: ignore[assignment]
 
     def _handle_event(self, event: events.Event) -> layer.CommandGenerator[None]:
         if isinstance(event, events.Wakeup):
@@ -432,28 +464,49 @@ class FenceHttp1Server(Http1Server):
 
     def read_headers(self, event: events.ConnectionEvent) -> layer.CommandGenerator[None]:
         """Read a request's head, up to a limit."""
-        if len(self.buf) > _MAX_HEAD and b"\r\n\r\n" not in bytes(self.buf):
+        # The host takes one empty line off and then waits for more; RFC 9112, section 2.2, ignores them.
+        self.buf.drop_empty_lines()
+        try:
+            yield from super().read_headers(event)
+        except HeadTooLargeError as too_large:
+            yield from self._refuse_head(too_large.beginning)
+
+    def _refuse_head(self, beginning: list[bytes]) -> layer.CommandGenerator[None]:
+        """Have a request answered by as much of its head as there may be, and read nothing that follows."""
+        request = None
+        with suppress(ValueError):
+            request = read_request_head(beginning or [b""])
+        if request is None or request.method == "CONNECT":
             yield from self._end(431, "request head too large")
             return
-        unread = -1
-        # The host takes one empty line off and then waits for more; RFC 9112, section 2.2, ignores them.
-        while self.state == self.read_headers and len(self.buf) != unread:
-            unread = len(self.buf)
-            yield from super().read_headers(event)
+        self.request, self.is_head_cut = request, True
+        self.state = self.drop
+        yield ReceiveHttp(RequestHeaders(self.stream_id, request, end_stream=True))
+
+    def drop(self, event: events.Event) -> layer.CommandGenerator[None]:
+        """Read and drop what the client still sends, so that it does not miss its answer."""
+        if not isinstance(event, events.DataReceived):
+            yield from super().wait(event)
+            return
+        self._dropped += len(self.buf)
+        self.buf.drop(len(self.buf))
+        if self._dropped > _MAX_DRAINED:
+            yield commands.CloseConnection(self.conn)
 
     def read_body(self, event: events.Event) -> layer.CommandGenerator[None]:
         """Read a request's body; the host cannot read trailers, and would leave the client waiting."""
+        self.body_reader = merging(self.body_reader)
         try:
             for command in super().read_body(event):
                 is_end = isinstance(command, commands.CloseConnection) and self.response is None
                 if is_end and isinstance(event, events.DataReceived):
                     yield commands.SendData(self.conn, make_error_response(400, "malformed body"))
                 yield command
-        except NotImplementedError:
+        except (NotImplementedError, HeadTooLargeError):
             yield from self._end_body("trailers are not accepted")
         if self.state != self.read_body:
             return
-        if len(self.buf) > _MAX_HEAD:  # which is no part of the body itself
+        if len(self.buf) > MAX_HEAD:  # which is no part of the body itself
             yield from self._end_body("malformed body")
             return
         stream = self.streams.get(self.stream_id)
@@ -462,10 +515,16 @@ class FenceHttp1Server(Http1Server):
 
     def wait(self, event: events.Event) -> layer.CommandGenerator[None]:
         """Wait for the answer, while the client may send on only so much."""
-        if isinstance(event, events.DataReceived) and len(self.buf) > _MAX_PIPELINED:
-            yield from self._end_body("too much was sent before the answer")
-            return
+        if isinstance(event, events.DataReceived) and len(self.buf) > _MUCH_PIPELINED:
+            self._is_held_back = hold_back(self.conn)
         yield from super().wait(event)
+
+    def mark_done(self, *, request: bool = False, response: bool = False) -> layer.CommandGenerator[None]:
+        """Go on to what the client has sent on meanwhile."""
+        yield from super().mark_done(request=request, response=response)
+        if self._is_held_back and len(self.buf) <= _MUCH_PIPELINED:
+            self._is_held_back = False
+            read_on(self.conn)
 
     def _end_body(self, problem: str) -> layer.CommandGenerator[None]:
         yield from self._end(400, problem)
@@ -485,31 +544,36 @@ class FenceHttp1Client(Http1Client):
         is_interim = True
         while is_interim:
             is_interim = False
-            for command in super().read_headers(event):
-                if _is_interim(command):
-                    self.response, is_interim = None, True
-                    break
-                yield command
-        if self.state == self.read_headers and len(self.buf) > _MAX_HEAD:
-            yield from self._end("the head of the answer is too large")
+            try:
+                for command in super().read_headers(event):
+                    if _is_interim(command):
+                        self.response, is_interim = None, True
+                        break
+                    yield command
+            except HeadTooLargeError:
+                yield from self._end("the head of the answer is too large")
 
     def read_body(self, event: events.Event) -> layer.CommandGenerator[None]:
         """Read a body; the host cannot read trailers, which may be dropped (RFC 9110, section 6.5.1)."""
+        self.body_reader = merging(self.body_reader)
         try:
             yield from super().read_body(event)
-        except NotImplementedError:
+        except (NotImplementedError, HeadTooLargeError) as error:
             if self.stream_id is None:
                 raise AssertionError("a body must be some request's answer") from None
+            if isinstance(error, HeadTooLargeError):
+                yield from self._end("the trailers of the answer are too large")
+                return
             yield ReceiveHttp(ResponseEndOfMessage(self.stream_id))
             yield from self.mark_done(response=True)
-        if self.state == self.read_body and len(self.buf) > _MAX_HEAD:  # which is no part of the body itself
+        if self.state == self.read_body and len(self.buf) > MAX_HEAD:  # which is no part of the body itself
             yield from self._end("malformed body")
 
     def _end(self, problem: str) -> layer.CommandGenerator[None]:
         yield commands.CloseConnection(self.conn)
         self.state = self.done
         if self.stream_id is not None:
-            yield ReceiveHttp(ResponseProtocolError(self.stream_id, problem, ErrorCode.GENERIC_SERVER_ERROR))
+            yield ReceiveHttp(ResponseProtocolError(self.stream_id, problem, ErrorCode.RESPONSE_TOO_LARGE))
 
 
 def _is_interim(command: commands.Command) -> bool:
@@ -546,7 +610,7 @@ class FenceLayer(HttpLayer):
         stream = FenceStream(_fork(self.context), stream_id)
         stream.limits = self.limits
         reader = self.connections.get(self.context.client)
-        stream.reader = reader if isinstance(reader, Http1Server) else None
+        stream.reader = reader if isinstance(reader, FenceHttp1Server) else None
         self.streams[stream_id] = stream
         yield from self.event_to_child(stream, events.Start())
 
@@ -556,6 +620,7 @@ class FenceLayer(HttpLayer):
         while reader is not None:
             if type(reader) is Http1Client:
                 reader.__class__ = FenceHttp1Client
+                reader.buf = Received(bytes(reader.buf))  # type: ignore[assignment]
                 reader.state = reader.read_headers
             reader = getattr(reader, "child_layer", None)
         yield from super().register_connection(command)

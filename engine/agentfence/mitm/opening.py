@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING
 from mitmproxy import ctx
 from mitmproxy.log import ALERT
 
-from agentfence.approval.choosing import has_terminal, http_approver
+from agentfence.approval.choosing import has_terminal, http_approver, why_nobody_is_asked
 from agentfence.core.errors import AgentFenceError, UsageError
 from agentfence.core.http.traffic import Sorter
 from agentfence.fence import open_fence
-from agentfence.mitm.host_options import is_reverse
+from agentfence.mitm.host_options import is_open, is_reverse
 from agentfence.mitm.intercepting import InterceptApprover
 from agentfence.mitm.surface import Surface
 from agentfence.mitm.view.display import Display
@@ -48,6 +48,13 @@ def open_surface(settings: Settings, options: OptManager) -> Surface:
     except AgentFenceError:
         approver.close()
         raise
+    unasked = why_nobody_is_asked(approver, settings)
+    if unasked:
+        fence.report(f"nobody can be asked, so what asks is denied: {unasked}")
+    if is_open(options):
+        fence.report(
+            f"it listens at {options.listen_host}: other machines can use it, and none is asked who it is"
+        )
     is_at_one_server, listen_host = is_reverse(options.mode), options.listen_host
 
     def make_sorter(policy: Policy, before: Sorter | None) -> Sorter:

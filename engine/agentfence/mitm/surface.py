@@ -27,6 +27,7 @@ from agentfence.mitm.heads import RequestHeads
 from agentfence.mitm.injecting import inject
 from agentfence.mitm.intercepting import ask_about, is_killed
 from agentfence.mitm.layers import Growth
+from agentfence.mitm.received import MAX_HEAD, MOST_FIELDS
 from agentfence.mitm.requests import (
     NOT_JUDGED,
     end_connection,
@@ -366,8 +367,8 @@ class Surface(AnswerSide):
         flow.response = exchange.armed = None
         return Growth.STREAM
 
-    def oversize_answer(self, flow: http.HTTPFlow) -> http.Response:
-        """Give the answer to a body that is refused unread."""
+    def oversize_answer(self, flow: http.HTTPFlow, *, is_head: bool) -> http.Response:
+        """Give the answer to a body, or a head, that is refused unread."""
         exchange = self._open(flow)
         if flow.response is not None and flow.response is not exchange.armed:
             exchange.stage = Stage.PASSED  # another addon's own answer
@@ -375,9 +376,12 @@ class Surface(AnswerSide):
             return flow.response
         if isinstance(exchange.sorted, Refused):
             return self._answer_unread(exchange.sorted, exchange)
-        gate, circumstances = self.fence.gate, self.fence.circumstances()
+        limit = f"{MAX_HEAD} bytes or {MOST_FIELDS} fields of a head" if is_head else None
         headers = headers_of(flow.request.headers)
-        return self._recorded(gate.refuse_oversize(exchange.conversation, circumstances, headers), exchange)
+        refused = self.fence.gate.refuse_oversize(
+            exchange.conversation, self.fence.circumstances(), headers, limit_of_head=limit
+        )
+        return self._recorded(refused, exchange)
 
     def answer_to_head(self, flow: http.HTTPFlow) -> http.Response | None:
         """Give the answer to a request that is refused whatever its body holds, as one for another host."""

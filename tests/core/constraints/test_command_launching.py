@@ -91,7 +91,7 @@ def test_word_that_the_shell_puts_together_hides_what_is_run(name):
 def test_shell_without_a_script_runs_its_input():
     assert launched("bash", Word("a")) == Launched(scripts=["a"])
     assert launched("bash -s x", Word("a")) == Launched(scripts=["a"])
-    assert launched("bash script.sh", Word("a")) == Launched()
+    assert launched("bash script.sh", Word("a")) == Launched(inside=[(Word("script.sh"),)])
     with pytest.raises(UnreadableError):
         launched("bash", Word("$x", is_known=False))
 

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from agentfence.core.constraints import path_text, paths
 from agentfence.core.constraints.fields import text_readings
+from agentfence.core.constraints.globs import literal_pattern
 from agentfence.core.constraints.interface import BuildContext, Circumstances, SpecError
 from agentfence.core.constraints.path_globs import is_pattern
 from agentfence.core.constraints.path_rewriting import rewritings
@@ -116,6 +117,33 @@ def readings_by_others(text):
                 *known.strip("[]").split(","),
             }
     return seen
+
+
+ODD_ROOTS = [
+    "/work/it's",
+    "/work/Smith, J",
+    "/work/C#/x",
+    "/work/a;b",
+    "/work/{a,b}",
+    "/work/In c.",
+    "/work/[x]",
+]
+
+
+@settings(max_examples=200, deadline=None)
+@given(hostile, st.sampled_from(ODD_ROOTS))
+@example("/*/key", "/work/[x]")
+@example("/x',/etc/passwd", "/work/it's")
+def test_a_root_with_signs_in_its_name_opens_no_more_than_one_without(text, odd):
+    plain = "/plain" * odd.count("/")
+    judged = [
+        build(
+            {"roots": [root], "deny": ["secrets/**", f"{literal_pattern(root)}/key/**"]}, BuildContext()
+        ).check({"path": f"{root}/{text.replace('/work/project', root)}"}, Circumstances())
+        for root in (odd, plain)
+    ]
+
+    assert judged[0] is not None or judged[1] is None
 
 
 PROJECT = build({"roots": ["/work/project"], "deny": ["secrets/**"]}, BuildContext())

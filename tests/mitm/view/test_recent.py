@@ -35,3 +35,13 @@ def test_word_of_a_person_counts_more_than_the_policys() -> None:
         "files/tools/call",
         "approval_denied",
     )
+
+
+def test_what_is_only_observed_is_shown() -> None:
+    recent = RecentDecisions()
+    recent.add({**EVENT, "verdict": "ask", "decision": "allow"})
+
+    assert (recent.latest()[0].decision, recent.latest()[0].reason) == (
+        "allow",
+        "would be ask: it has a rule",
+    )

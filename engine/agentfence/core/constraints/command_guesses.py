@@ -14,7 +14,7 @@ import re
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from agentfence.core.constraints.command_known import INTERPRETERS, runs_no_words
+from agentfence.core.constraints.command_known import DATABASES, INTERPRETERS, READERS_OF_CODE, runs_no_words
 from agentfence.core.values import frozen
 
 if TYPE_CHECKING:
@@ -27,20 +27,46 @@ WITHIN = "\x1f"
 
 _is_line = re.compile(r"[\s;&|`$(]").search
 _without_version = re.compile(r"[-.\d]+\Z").sub
-_match_escape_to_shell = re.compile(r"\s*(?:[:.\\]*!|[:.\\]*(?:shell|system|spawn|exec|call)(?=\s))\s*").match
+_is_code = re.compile(r"[\s;&|`$(!]").search
+_find_escapes = re.compile(
+    r"(?:^[ \t]*|(?<=[ \t;%]))[:.\\]*!([^\n]*)"
+    r"|(?:^[ \t]*[:.\\]*|\[)(?:shell|system|spawn|exec|call)[ \t]([^\n]*)",
+    re.MULTILINE,
+).finditer
+_without_option = re.compile(r"\A(?:-[A-Za-z]*?e|--expression=)").sub
+_find_programs = re.compile(r"\bprogram\s+'([^']*)'", re.IGNORECASE).findall
+_find_in_sed = re.compile(
+    r"""s(?P<mark>[!-/:-@[\]-`{-~])(?:\\.|(?!(?P=mark)).)*(?P=mark)
+        (?P<new>(?:\\.|(?!(?P=mark)).)*)(?P=mark)(?P<flags>\w*)
+    | /(?:\\.|[^/\\\n])*/                                   # an address
+    | :[ \t]*[^\s;}]+ | [btT][ \t]+[^\s;}]+                 # a label
+    | [aci](?:\\|[ \t]+)[^\n]* | [rRwW][ \t]+[^\n]*         # a text, a file
+    | e[ \t]*(?P<run>[^\n]+)
+    | .""",
+    re.VERBOSE | re.DOTALL,
+).finditer
 _is_code_option = re.compile(
     r"-[A-Za-z]*[ceErp]|--?(?:eval|execute|print|command)(?:=.*)?", re.DOTALL
 ).fullmatch
 _QUOTED = re.compile(
     r"""(?P<triple>'''|\"{3})(?P<block>.*?)(?P=triple)"""
     r"""|(?P<quote>['"`])(?P<text>(?:[^\\'"`\n]|\\.|(?!(?P=quote))['"`])*+)(?P=quote)"""
-    r"""|(?:\bq[qxw]?|%[xwWq])\s*[{(\[/|!](?P<other>[^})\]/|!\n]{0,1000}+)""",
+    r"""|(?:\bq[qxw]?|%[xwWq])\s*(?:\{(?P<braced>[^}\n]{0,1000}+)\}|\((?P<grouped>[^)\n]{0,1000}+)\)"""
+    r"""|\[(?P<listed>[^]\n]{0,1000}+)\]|(?P<mark>[/|!])(?P<marked>[^/|!\n]{0,1000}+))""",
     re.DOTALL,
 )
+_gives_code = re.compile(
+    r"-[^-]*[cemErpnfFvVhl].*|--(?:eval|print|execute|version|help|test|check|run)\b.*", re.DOTALL
+).fullmatch
+_VALUED = frozenset(["-W", "-X"])
+"""Options of Python with a value."""
+_CONTENTS = ("block", "text", "braced", "grouped", "listed", "marked")
 _LOOK_BACK = 32
 _runs_next = re.compile(
-    r"(?:system|popen|exec\w*|spawn\w*|run|call|output|command|cmd)[\s(\[{]*\Z", re.IGNORECASE
+    r"(?:(?:system|popen|exec\w*|spawn\w*|run|call|output|command|cmd)[\s(\[{]*|(?<!\|)\|&?\s*)\Z",
+    re.IGNORECASE,
 ).search
+_is_piped = re.compile(r"\s*\|(?!\|)").match
 _takes_message = re.compile(
     r"-m|--?(?:body|comment|desc|description|label|message|msg|name|notes?|prompt|query|reason|search|subject"
     r"|summary|tags?|text|title)"
@@ -64,10 +90,15 @@ def find_guesses(name: str, words: Sequence[Word], inputs: Sequence[Word]) -> Gu
     texts = [word.text for word in words]
     if " " in name:  # `tmux new "rm x"`
         return Guesses((" ".join([name, *texts]),))
-    plain = _without_version("", name)
+    plain = name if name in INTERPRETERS else _without_version("", name)
+    if plain == "sed":
+        return Guesses(tuple(_find_run_by_sed([*texts, *(word.text for word in inputs)])))
+    if plain in DATABASES:
+        return Guesses(tuple(_find_in_sql([*texts, *(word.text for word in inputs)])))
     if plain in INTERPRETERS:
         code = [*texts, *(word.text for word in inputs)]
-        runs_words = not plain.endswith("awk") and any(map(_is_code_option, texts))
+        takes_files = plain.endswith(("awk", "vi", "vim", "ex", "view"))
+        runs_words = not takes_files and any(map(_is_code_option, texts))
         return Guesses(tuple(_find_in_code(code)), _join(texts) if runs_words else "")
     if runs_no_words(name, texts) or runs_no_words(plain, texts):
         return None
@@ -77,7 +108,23 @@ def find_guesses(name: str, words: Sequence[Word], inputs: Sequence[Word]) -> Gu
 
 def is_interpreter(word: str) -> bool:
     """Whether a program is told what to do in a language of its own."""
-    return _without_version("", word.rpartition("/")[2]) in INTERPRETERS
+    name = word.rpartition("/")[2]
+    return name in INTERPRETERS or _without_version("", name) in INTERPRETERS
+
+
+def runs_unseen(words: Sequence[Word], *, is_piped: bool) -> bool:
+    """Whether this is an interpreter that runs what another command writes, as it is given no other code."""
+    if not words or _without_version("", words[0].text.rpartition("/")[2]) not in READERS_OF_CODE:
+        return False
+    texts = iter(word.text for word in words[1:])
+    for text in texts:
+        if text in _VALUED:
+            next(texts, None)
+        elif text in ("-", "/dev/stdin"):
+            return is_piped
+        elif not text.startswith("-") or _gives_code(text):
+            return text.startswith("<(")
+    return is_piped
 
 
 def _find_lines(texts: Sequence[str]) -> Iterator[str]:
@@ -88,17 +135,32 @@ def _find_lines(texts: Sequence[str]) -> Iterator[str]:
         for text in (word, value, word[2:]) if word.startswith("-") else (word,):
             if _is_line(text):
                 yield text
+            if _is_code(text):
                 yield from _find_escapes_to_shell(text)
 
 
 def _find_escapes_to_shell(text: str) -> Iterator[str]:
-    """Give what stands behind `!`, `.shell` and the like."""
-    if escape := _match_escape_to_shell(text):
-        yield text[escape.end() :]
+    """Give what stands behind `!`, `.shell` and the like in a line."""
+    for escape in _find_escapes(text):
+        yield (escape[1] or escape[2] or "").strip()
+
+
+def _find_run_by_sed(scripts: Iterable[str]) -> Iterator[str]:
+    """Give what `e` of sed runs, and what `s/…/…/e` makes of a line."""
+    for found in (each for script in scripts for each in _find_in_sed(_without_option("", script))):
+        if found["run"] or "e" in (found["flags"] or ""):
+            yield found["run"] or found["new"]
+
+
+def _find_in_sql(code: Iterable[str]) -> Iterator[str]:
+    """Give what a database's shell runs: texts in quotes are values, but for those of `COPY … PROGRAM`."""
+    for text in code:
+        yield from _find_escapes_to_shell(text)
+        yield from _find_programs(text)
 
 
 def _find_in_code(code: Iterable[str]) -> Iterator[str]:
-    for text in filter(_is_line, code):
+    for text in filter(_is_code, code):
         yield from _find_escapes_to_shell(text)
         yield from _find_quoted(text)
 
@@ -111,12 +173,26 @@ def _find_quoted(code: str) -> Iterator[str]:
         if neighbours and not _is_between(code, end, found.start()):
             yield from _as_line(neighbours)
             neighbours.clear()
-        text = _unescape(_decode, found["block"] or found["text"] or found["other"] or "")
-        if _is_line(text) or _runs_next(code[max(0, found.start() - _LOOK_BACK) : found.start()]):
+        text = _unescape(_decode, _content(found))
+        if _is_line(text) or _is_run(code, found):
             yield text
         neighbours.append(text)
         end = found.end()
     yield from _as_line(neighbours)
+
+
+def _content(quoted: re.Match[str]) -> str:
+    return next(filter(None, quoted.group(*_CONTENTS)), "")
+
+
+def _is_run(code: str, quoted: re.Match[str]) -> bool:
+    """Whether a word in quotes is a program that is run, by the quotes or by what is beside them."""
+    return (
+        quoted["quote"] == "`"
+        or quoted[0].startswith(("qx", "%x"))
+        or _runs_next(code[max(0, quoted.start() - _LOOK_BACK) : quoted.start()]) is not None
+        or _is_piped(code, quoted.end()) is not None
+    )
 
 
 def _as_line(texts: Sequence[str]) -> list[str]:

@@ -21,11 +21,13 @@ from itertools import pairwise
 from shlex import quote
 from typing import TYPE_CHECKING
 
-from agentfence.core.constraints.command_guesses import find_guesses, is_interpreter
+from agentfence.core.constraints.command_guesses import find_guesses, is_interpreter, runs_unseen
 from agentfence.core.constraints.command_launching import (
     Launched,
     find_launched,
     find_placeholder,
+    hides_program,
+    is_shell,
     program_name,
     variable_script,
     with_more_words,
@@ -54,7 +56,7 @@ _MAX_GUESSES = 200
 _MAX_REWORDED = 4_000
 _TOO_LONG = f"has more than {_MAX_LENGTH} characters"
 _UNKNOWN_PROGRAM = "runs a program that is not written out: it is put together first, or read"
-_UNSEEN = "has a shell run what another command writes, which cannot be seen"
+_UNSEEN = "has a shell or an interpreter run what another command writes, which cannot be seen"
 _OPERATORS = frozenset(["|", "|&", "||", "&", "&&", ";", ";;", "(", ")", "\n"])
 # What starts another command, or sends output elsewhere, where a server joins a list into a line.
 _is_one_word = re.compile(r"[^\s;&|<>`$()]*").fullmatch
@@ -92,6 +94,8 @@ class Command:
     """Those in the scripts that it runs."""
     is_unseen: bool = False
     """True when it runs what another command writes."""
+    interprets_unseen: bool = False
+    """True when it is an interpreter that does, which is a matter of deny lists alone."""
     inside: tuple[Command, ...] = ()
     """What it runs in a place of its own, where only deny lists look."""
     redirections: tuple[str, ...] = ()
@@ -263,9 +267,12 @@ class CommandRules:
         return None
 
     def _find_unseen(self, commands: Sequence[Command]) -> Problem | None:
-        if not any(command.is_unseen for command in _walk(commands)):
-            return None
         has_allow_list = self.allowed is not None or self.executables is not None
+        if not any(
+            command.is_unseen or (command.interprets_unseen and not has_allow_list)
+            for command in _walk(commands)
+        ):
+            return None
         return Problem("command_syntax", _UNSEEN, allow_list=has_allow_list)
 
     def _is_listed(self, command: Command) -> bool:
@@ -346,6 +353,7 @@ def _follow(
     *,
     is_guess: bool = False,
 ) -> Command:
+    command = _as_fed(command)
     launched = find_launched(command.words, command.inputs, is_piped=command.is_piped)
     settings = [script for script in map(variable_script, command.settings) if script]
     followed = Command(
@@ -354,6 +362,7 @@ def _follow(
         bool(command.inputs),
         redirections=tuple(command.redirections),
         reworded=tuple(reword(command.words, command.values)) if denied else (),
+        interprets_unseen=launched is None and runs_unseen(command.words, is_piped=command.is_piped),
     )
     is_likely = not is_guess or (bool(command.words) and is_interpreter(command.words[0].text))
     if launched is None and denied and is_likely:  # a guess of a guess would be any text
@@ -365,19 +374,14 @@ def _follow(
     launched = launched or Launched()
     launched.scripts += settings
     launched.inside += with_more_words(settings)
-    inner = [
-        SimpleCommand(words, launched.assigns, command.inputs, command.is_piped, values=command.values)
-        for words in launched.commands
-    ]
+    bare = replace(command, assigns=False, settings=(), redirections=())
+    inner = [replace(bare, words=words, assigns=launched.assigns) for words in launched.commands]
     scripts = [_read_script(text, read) for text in launched.scripts]
     has_input = bool(command.inputs) or command.is_piped
     inner += [
         replace(each, is_piped=each.is_piped or has_input) for script in scripts for each in script.commands
     ]
-    inside = [
-        SimpleCommand(words, inputs=command.inputs, is_piped=command.is_piped, values=command.values)
-        for words in (launched.inside if denied else ())
-    ]
+    inside = [replace(bare, words=words) for words in (launched.inside if denied else ())]
     return replace(
         followed,
         launched=tuple(_follow(each, read, depth + 1, denied, is_guess=is_guess) for each in inner),
@@ -385,6 +389,19 @@ def _follow(
         is_unseen=launched.is_unseen,
         inside=tuple(_follow(each, read_shell, depth + 2, denied) for each in inside),
     )
+
+
+def _as_fed(command: SimpleCommand) -> SimpleCommand:
+    """Give a shell or an interpreter with what is piped into it as a text, where the line says it.
+
+    An interpreter may also read a file that way, as it may be given one; of a shell that is not known.
+    """
+    if command.fed is None or not command.words or not all(word.is_known for word in command.fed):
+        return command
+    program = command.words[0].text
+    if not (is_interpreter(program) or (command.fed and is_shell(program))):
+        return command
+    return replace(command, inputs=(*command.inputs, *command.fed), is_piped=False)
 
 
 def _guess(followed: Command, command: SimpleCommand, depth: int, denied: DeniedCommands) -> Command:
@@ -434,8 +451,7 @@ def _hide_program(commands: Iterable[Command]) -> bool:
 
 
 def _hides_program(command: Command) -> bool:
-    program = command.words[0]
-    if not program.is_known or _holds_cmd_variable(program.text):
+    if hides_program(command.words) or _holds_cmd_variable(command.words[0].text):
         return True
     # `xargs env` runs what it reads.
     placeholder = find_placeholder(command.words) if command.launched else ""

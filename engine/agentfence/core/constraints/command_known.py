@@ -15,12 +15,19 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 _INTERPRETERS: Final = """
-    awk bun clojure deno duckdb ed elixir emacs erl expect ftp gawk ghci groovy guile ipython irb jshell
-    julia lftp lua luajit mariadb mawk mongo mongosh mysql nawk node nodejs octave osascript perl php
-    psql pwsh-preview py pypy python r racket rscript ruby sbcl scala sqlite3 swipl tclsh ts-node tsx wish
+    awk bun clojure deno duckdb ed elixir emacs erl ex expect ftp gawk ghci groovy guile gvim ipython irb
+    jshell julia lftp lua luajit mariadb mawk mongo mongosh mysql nawk node nodejs nvim octave osascript
+    perl php psql pwsh-preview py pypy python r racket rscript ruby sbcl scala sqlite3 swipl tclsh ts-node
+    tsx vi view vim wish
 """
 INTERPRETERS: Final = frozenset(_INTERPRETERS.split())
 """Programs that are told what to do in a language of their own."""
+DATABASES: Final = frozenset(["duckdb", "mariadb", "mysql", "psql", "sqlite3"])
+"""Those among them that are told it in SQL."""
+READERS_OF_CODE: Final = frozenset(
+    ["python", "pypy", "perl", "ruby", "node", "nodejs", "php", "lua", "luajit", "tclsh"]
+)
+"""Those that run what they read where they are given neither code nor a file."""
 
 _SHELL: Final = """
     : [ [[ alias bg bind break cd compgen complete continue declare dirs disown echo exit export false
@@ -39,7 +46,7 @@ _TEXT_AND_FILES: Final = """
     printenv pv qpdf readlink realpath rename reset rev rg ripgrep rm rmdir scc sed seq sha1sum
     sha224sum sha256sum sha384sum sha512sum shasum shred shuf sleep sort split sponge stat strings stty
     subl sum sync tac tail tee textutil tidy tokei tput tr tree truncate tsort tty unexpand uniq
-    unix2dos unlink unrar unxz unzip updatedb uuidgen vdir vipe wc wl-copy wl-paste xclip xdg-open
+    unix2dos unlink unrar unxz unzip updatedb uuidgen vdir vipe wc whatis wl-copy wl-paste xclip xdg-open
     xmllint xsel xsltproc xxd xz xzcat yes yq zcat zgrep zip zstd
 """
 _BUILDING: Final = """

@@ -75,6 +75,18 @@ PREFIXES: Mapping[str, Options] = {
     "faketime": options("mf", operands=1),
     "sshpass": options("ve:p:f:d:P:"),
     "entr": options("acdnprsxz"),
+    "setarch": options(
+        "BFILRSTXZ3v",
+        "32bit fdpic-funcptrs short-inode addr-compat-layout addr-no-randomize whole-seconds "
+        "sticky-timeouts read-implies-exec mmap-page-zero 3gb 4gb uname-2.6 verbose",
+    ),
+    **dict.fromkeys(("linux32", "linux64", "i386", "x86_64"), options("BFILRSTXZ3v", "addr-no-randomize")),
+    "prlimit": options(
+        "c:d:e:f:i:l:m:n:q:r:s:t:u:v:x:y:",
+        "core data nice fsize sigpending memlock rss nofile msgqueue rtprio stack cpu nproc as locks rttime",
+    ),
+    "choom": options("n:p:", "adjust= pid="),
+    "uclampset": options("asRm:M:p:"),
     **dict.fromkeys(_PLAIN, options()),
 }
 GNU = frozenset(
@@ -86,6 +98,7 @@ OPTION_SCRIPTS: Mapping[str, tuple[str, ...]] = {
     "su": ("-c", "--command"),
     "runuser": ("-c", "--command"),
     "script": ("-c", "--command"),
+    "capsh": ("-c",),
     "fish": ("-C", "--init-command"),
     "tar": (
         "-I", "-F", "--to-c(ommand", "--use-c(ompress-program", "--rsh-c(ommand", "--checkpoint-a(ction",
@@ -234,6 +247,7 @@ INSIDE: Mapping[str, Inside] = {
     ),
     **dict.fromkeys(("apptainer", "singularity", "crictl", "direnv"), Inside(_ANY, {"exec": _ONE})),
     "uv": Inside(_ANY, {"run": _UV_RUN}),
+    "cmake": Inside(options("E"), {"time": _ANY, "chdir": _ONE, "env": _ANY}),
     "ip": Inside(_ANY, {"netns": Inside(_ANY, {"exec": _ONE}), "vrf": Inside(_ANY, {"exec": _ONE})}),
     "tmux": Inside(
         options("2CDluvVNL:S:f:c:T:"),

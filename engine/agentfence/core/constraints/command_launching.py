@@ -20,7 +20,7 @@ from agentfence.core.constraints.command_launchers import (
     TERMINALS,
     VALUED_LETTERS,
 )
-from agentfence.core.constraints.command_options import HIDDEN, check_known, known_text, options
+from agentfence.core.constraints.command_options import HIDDEN, check_known, check_whole, known_text, options
 from agentfence.core.constraints.command_places import find_inside
 from agentfence.core.constraints.shell_words import UnreadableError, Word
 from agentfence.core.values import field, slotted
@@ -32,6 +32,7 @@ _PROGRAM_SUFFIXES = (".exe", ".cmd", ".bat", ".com")
 _FOUND = Word("{}")
 _MOST_SETTINGS = 32
 _STANDARD_INPUT = frozenset(["-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"])
+_DESCRIPTORS = ("/dev/fd/", "/proc/self/fd/", "/dev/tcp/", "/dev/udp/")
 
 
 @slotted
@@ -60,7 +61,9 @@ _ADDS_WORDS = frozenset(["xargs", "parallel"])
 _SHELL = options("abcefhiklmnprstuvxBCDEHPTo:O:", "login norc noprofile posix restricted rcfile= init-file=")
 _SHELLS = frozenset(["sh", "bash", "dash", "ash", "zsh", "ksh", "mksh", "rbash", "fish", "csh", "tcsh", "nu"])
 _READS_LINES = frozenset(["cmd", "powershell", "pwsh"])
-_READS_SCHEDULE = frozenset(["at", "batch", "crontab"])
+_READS_SCRIPT = frozenset(["su", "script"])
+"""Programs of whose options one holds a script, and that start a shell where it is not there."""
+_READS_LATER = frozenset(["at", "batch"])
 _VIEWERS = ("less", "more", "most", "vi", "vim", "nvim", "view", "ex", "gvim")
 _EXPRESSIONS = frozenset(["iex", "invoke-expression"])
 _REMOTE_SHELL = options("46AaCfGgKkMNnqsTtVvXxYyB:b:c:D:E:e:F:I:i:J:L:l:m:O:o:P:p:Q:R:S:W:w:", operands=1)
@@ -82,6 +85,8 @@ _SIGNS = {
 _is_short_option = re.compile(r"-[^-]").match
 _is_joined = re.compile(r"-[a-zA-Z0-9]{2,6}").fullmatch
 _is_spaced_setting = re.compile(r"\w+ ").match
+_without_expansions = re.compile(r"\$\{.*\}|\$\(.*\)|`.*`", re.DOTALL).sub
+_match_named_path = re.compile(r".*/[\w+.-]*[\w+-]", re.DOTALL).fullmatch
 _is_assignment = re.compile(r"[A-Za-z_]\w*=").match
 _runs_value = re.compile(
     r"(?:.*\.)?(?:pager|editor|\w*command|fsmonitor|askpass|hookspath|gitproxy|external|textconv|\w*cmd|helper"
@@ -94,13 +99,14 @@ _is_run_variable = re.compile(
     r"(?:\w+_)?(?:PAGER|EDITOR|ASKPASS|EXTERNAL_DIFF|COMMAND|CMD|WRAPPER|RUNNER)|VISUAL|BROWSER|SHELL"
     r"|LESSOPEN|LESSCLOSE|GIT_SSH|RSYNC_RSH|CVS_RSH|GIT_CONFIG_VALUE_\d+|BASH_ENV|PERL5DB|TERMINAL|OPENER"
 ).fullmatch
+_HOLDS_OPTIONS = {"TAR_OPTIONS": "tar", "GIT_CONFIG_PARAMETERS": "git -c"}
+"""Variables with options for a program."""
 _is_prompt = re.compile("PS[0-4]|R?PROMPT[0-9]?").fullmatch
 _has_substitution = re.compile(r"\$\(|`").search
 _match_cmd_switches = re.compile(r"(?:[/-]+[a-z](?::\w+)?)*?[/-]+[ckr]", re.IGNORECASE).match
 _find_transport = re.compile(r"(?:\A|[.=])ext::").search
 _is_list = re.compile(r":::\+?|::::\+?").fullmatch
 _is_plain_script = re.compile(r"[\w./:@%+=, -]*[\w./:@%+=,-]").fullmatch
-_is_plain_name = re.compile(r"[\w-]+").fullmatch
 _match_alias = re.compile(r"(?:-c)?alias\.([\w-]+)=(.+)", re.IGNORECASE | re.DOTALL).fullmatch
 _is_bundle = re.compile("[A-Za-z]+").fullmatch
 
@@ -111,11 +117,24 @@ def program_name(executable: str) -> str:
     return name[:-4] if name.endswith(_PROGRAM_SUFFIXES) else name
 
 
+def hides_program(words: Sequence[Word]) -> bool:
+    """Whether nobody can say what the program of a command is called; `"$HOME/bin/x"` is `x`."""
+    program = words[0]
+    return not (program.is_known or (program.is_one and _match_named_path(program.text)))
+
+
+def is_shell(executable: str) -> bool:
+    """Whether a program runs what is written on its standard input, line by line."""
+    return program_name(executable) in _SHELLS
+
+
 def variable_script(assignment: str) -> str:
     """Give what is run because a variable is set to it, as by `PAGER=…`; empty where nothing is."""
     name, _, value = assignment.partition("=")
     if _is_prompt(name) and _has_substitution(value):
         return f": <<END_OF_PROMPT\n{value}\nEND_OF_PROMPT"
+    if name in _HOLDS_OPTIONS:
+        return f"{_HOLDS_OPTIONS[name]} {value}"
     is_run = _is_run_variable(name.rstrip("+")) and value != "*"  # as in `safe.directory` of git
     return value.lstrip("|-! ") if is_run else ""
 
@@ -152,7 +171,7 @@ def find_launched(
             launched.scripts += scripts
             launched.inside += with_more_words(scripts)
         launched.is_unseen = launched.is_unseen or (
-            name == "su" and (is_piped or bool(inputs)) and not launched.scripts
+            name in _READS_SCRIPT and (is_piped or bool(inputs)) and not launched.scripts
         )
     if inside := find_inside(name, words[1:]):
         launched = launched or Launched()
@@ -176,7 +195,9 @@ def _find_outside(
         return Launched(scripts=_script(words).scripts, is_unseen=is_piped)
     if name in ("source", "."):
         return _launch_sourced(words, inputs, is_piped=is_piped)
-    if name in _READS_SCHEDULE:
+    if name in _READS_LATER:
+        return Launched(scripts=[known_text(text) for text in inputs], is_unseen=is_piped)
+    if name == "crontab":
         return Launched(is_unseen=is_piped or bool(inputs))
     if name in ("ssh", "autossh"):
         return _launch_remote(words, inputs, is_piped=is_piped)
@@ -197,10 +218,13 @@ def _launch_operands(name: str, words: Sequence[Word], inputs: Sequence[Word], *
     prefix = PREFIXES.get(name, _LOADER)
     start = first = prefix.skip(words)
     if name in _SETS_VARIABLES:
-        while first < len(words) and _is_assignment(known_text(words[first])):
+        while first < len(words) and _is_assignment(words[first].text):
             first += 1
     command = tuple(words[first + prefix.operands :])
-    check_known(words[start : first + prefix.operands])
+    check_whole(words[start:first])
+    check_known(words[first : first + prefix.operands])
+    if any(variable_script(word.text) for word in words[start:first] if not word.is_known):
+        raise UnreadableError(HIDDEN)
     if name == "command" and any(word.text.lower().startswith("-v") for word in words[:start]):
         return Launched()  # it only says where the program is
     if command and command[0].text.startswith("-"):
@@ -249,15 +273,15 @@ def _find_replaced(words: Sequence[Word]) -> str:
     """Give what `xargs -I` puts its input in place of; empty where it adds it behind the command."""
     for position, word in enumerate(words):
         if word.text.startswith("--replace"):
-            return word.text.partition("=")[2] or "{}"
+            return known_text(word).partition("=")[2] or "{}"
         if word.text.startswith("-I"):
-            return word.text[2:] or "".join(
-                next_word.text for next_word in words[position + 1 : position + 2]
-            )
+            return known_text(word)[2:] or "".join(map(known_text, words[position + 1 : position + 2]))
     return ""
 
 
 def _launch_shell(words: Sequence[Word], inputs: Sequence[Word], *, is_piped: bool) -> Launched:
+    if words and words[0].is_one and "/" in _without_expansions("", words[0].text):
+        return Launched()  # a script in a file: no shell has an option with a slash
     first = _SHELL.skip(words)
     letters = "".join(word.text for word in words[:first] if _is_short_option(word.text))
     operands = words[first:]
@@ -268,22 +292,33 @@ def _launch_shell(words: Sequence[Word], inputs: Sequence[Word], *, is_piped: bo
             raise UnreadableError(HIDDEN)
         return _script(operands[:1])
     if operands and "s" not in letters and operands[0].text not in _STANDARD_INPUT:
-        if operands[0].text.startswith(("/dev/fd/", "/proc/self/fd/")):
+        if operands[0].text.startswith(_DESCRIPTORS):
             raise UnreadableError(HIDDEN)
-        return Launched()  # a script in a file
+        return _in_file(operands)
     return Launched(scripts=[known_text(text) for text in inputs], is_unseen=is_piped)
 
 
 def _launch_sourced(words: Sequence[Word], inputs: Sequence[Word], *, is_piped: bool) -> Launched:
     if words and words[0].text in _STANDARD_INPUT:
         return Launched(scripts=[known_text(text) for text in inputs], is_unseen=is_piped)
-    is_substitution = bool(words) and words[0].text.startswith("<(")
-    # Else a script in a file, or for PowerShell a command.
-    is_name = bool(words) and words[0].is_known and _is_plain_name(words[0].text) is not None
-    return Launched(inside=[tuple(words)] if is_name else [], is_unseen=is_substitution)
+    if words and words[0].text.startswith(_DESCRIPTORS):
+        raise UnreadableError(HIDDEN)
+    if words and words[0].text.startswith("<("):
+        return Launched(is_unseen=True)
+    return _in_file(words)  # or for PowerShell a command
+
+
+def _in_file(words: Sequence[Word]) -> Launched:
+    """Give what `sh deploy.sh x` runs: a script in a file, denied where `deploy.sh x` is."""
+    is_named = bool(words) and words[0].is_known and _FOUND.text not in words[0].text
+    return Launched(inside=[tuple(words)] if is_named else [])
 
 
 def _launch_aliases(words: Sequence[Word]) -> Launched:
+    if any(word.text.startswith(("cat=", "echo=")) for word in words):
+        raise UnreadableError(
+            "an alias in place of `cat` or `echo`"
+        )  # of which the line says what they write
     scripts = [known_text(word).partition("=")[2] for word in words]
     return Launched(scripts=scripts, inside=with_more_words(scripts))
 
@@ -309,11 +344,12 @@ def _launch_copy(words: Sequence[Word]) -> Launched:
     return Launched(scripts=_find_settings(words, "-o"))
 
 
-def _launch_viewed(words: Sequence[Word]) -> Launched:
+def _launch_viewed(words: Sequence[Word]) -> Launched | None:
     """Read `less +!COMMAND` and `vim -c ":!COMMAND"`."""
     given = [word for word in words if word.text.startswith("+")]
     given += [value for option, value in pairwise(words) if option.text in ("-c", "--cmd")]
-    return Launched(scripts=[known_text(word).partition("!")[2] for word in given if "!" in word.text])
+    scripts = [known_text(word).partition("!")[2] for word in given if "!" in word.text]
+    return Launched(scripts=scripts) if scripts else None
 
 
 def _launch_terminal(words: Sequence[Word], options: Sequence[str] = ("-e", "-x", "--")) -> Launched:
@@ -510,7 +546,7 @@ def _launch_powershell(words: Sequence[Word]) -> Launched:
     return _script(operands)
 
 
-_OTHERS: Mapping[str, Callable[[Sequence[Word]], Launched]] = {
+_OTHERS: Mapping[str, Callable[[Sequence[Word]], Launched | None]] = {
     "eval": _script,
     "alias": _launch_aliases,
     "trap": _launch_trap,

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from agentfence.core.constraints.shell_words import Word
 
 HIDDEN = "a program that runs another one, which cannot be seen"
+_is_no_option = re.compile(r"[A-Za-z0-9_./]").match
 _MAX_STARTS = 4  # each may hold a command that has as many in turn
 _MAX_WORDS = 256
 
@@ -26,6 +27,17 @@ def check_known(words: Iterable[Word]) -> None:
 
     """
     if not all(word.is_known for word in words):
+        raise UnreadableError(HIDDEN)
+
+
+def check_whole(words: Iterable[Word]) -> None:
+    """Refuse words that may become several, so that nobody knows where the command begins.
+
+    Raises:
+        UnreadableError: one of them may.
+
+    """
+    if not all(word.is_known or word.is_one for word in words):
         raise UnreadableError(HIDDEN)
 
 
@@ -59,6 +71,8 @@ class Options:
         """
         position = 0
         while position < len(words):
+            if words[position].is_one and _is_no_option(words[position].text):
+                return position
             text = known_text(words[position])
             if text == "--":
                 return position + 1
@@ -66,7 +80,7 @@ class Options:
                 return position
             position += 1
             if self._takes_next(text):
-                check_known(words[position : position + 1])
+                check_whole(words[position : position + 1])
                 position += 1
         return min(position, len(words))
 

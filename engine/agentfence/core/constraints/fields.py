@@ -10,6 +10,8 @@ Servers are lenient in what they take, so selectors are:
 
 - A list stands for its elements wherever it comes, also without `[*]`; and where `[*]` meets no
   list, the value itself is taken. A server that accepts "one or many" cannot be played.
+- An object on the way to a field also stands for its members that are named by numbers: PHP, qs and
+  Lua have one kind of thing for lists and objects, and read `{"0": {"path": x}}` as a list.
 - Where the way to a field leads through something that is neither object nor list, that thing is
   found instead, marked as misplaced: FastMCP, for one, would parse a string there as JSON.
 - A key that some parser takes for a constrained one (`Path`, `\uff50ath`, `path\0x`, `path[]`,
@@ -309,9 +311,16 @@ def _follow(
                 waiting += reversed(elements)
                 found += (Found(where, None) for element, _, where in elements if element is None)
             case dict() if not is_end:
+                members = [(value[key], depth, f"{path}[{key}]") for key in _indexes_of(value)]
+                waiting += reversed(members)
                 waiting.append((value.get(keys[depth]), depth + 1, path))
             case _:
                 found.append(Found(path, value, misplaced=not is_end))
+
+
+def _indexes_of(value: Mapping[str, Json]) -> list[str]:
+    """Give the keys of an object that would be places in a list of objects."""
+    return [key for key in value if key.isdecimal() and isinstance(value[key], dict | list)]
 
 
 def _leaves(value: Json | Arguments) -> Iterator[str]:
@@ -353,6 +362,8 @@ class _Names:
             if isinstance(value, list):
                 waiting.extend((names, element) for element in value)
             elif isinstance(value, Mapping):
+                if value is not arguments:
+                    waiting.extend((names, value[key]) for key in _indexes_of(value))
                 for key, member in value.items():
                     if not key.isascii() and (letters_left := letters_left - len(key)) < 0:
                         return next(iter(names.folded.values()))

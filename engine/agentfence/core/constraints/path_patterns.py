@@ -17,6 +17,7 @@ from agentfence.core.constraints.globs import GlobSet, compile_glob, compile_glo
 from agentfence.core.constraints.interface import SpecError
 from agentfence.core.constraints.original_globs import original_spellings
 from agentfence.core.constraints.path_globs import NamePattern, read_names
+from agentfence.core.constraints.path_text import Host
 from agentfence.core.late_regex import late_regex
 from agentfence.core.values import frozen
 
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
 _DRIVE = late_regex(r"[A-Za-z]:/")
 _WINDOWS_SEPARATOR = late_regex(r"\\(?![\[\]])")
+_MAYBE_SEPARATOR = late_regex(r"\\(?=[\w.*])")
 _UNREACHABLE = late_regex(r"~(?:/|$)|\$\{|(?:.*/)?\.{1,2}(?:/|$)|.+//", re.DOTALL)
 
 
@@ -59,12 +61,13 @@ class PathPatterns:
 
 
 def compile_path_patterns(
-    texts: Sequence[str], key: str, *, deny: bool, original: bool = False, windows: bool = False
+    texts: Sequence[str], key: str, *, deny: bool, original: bool = False, host: Host = Host.POSIX
 ) -> PathPatterns:
     """Give the compiled list under `key`.
 
     `original`: as the Go AgentFence reads patterns, `?`, `[` and a backslash may also be themselves.
-    `windows`: for roots on Windows, where a backslash parts folders and escapes brackets alone.
+    `host`: on Windows a backslash parts folders and escapes brackets alone; a deny list for an unknown
+    system reads it both ways.
 
     Raises:
         SpecError: a pattern is empty or malformed, or of a form that no path ever has.
@@ -73,20 +76,28 @@ def compile_path_patterns(
     below: list[tuple[str, str]] = []
     whole: list[tuple[str, str]] = []
     for index, text in enumerate(texts):
-        slashed = _WINDOWS_SEPARATOR.sub("/", text) if windows else text
-        try:
-            patterns = _spellings(slashed, original=original)
-            for pattern in patterns:
-                compile_glob(pattern)
-        except ValueError as error:
-            raise SpecError((key, index), str(error)) from None
-        target = whole if slashed.startswith("/") or _DRIVE.match(slashed) else below
-        target += ((text, variant) for pattern in patterns for variant in _cover(pattern, deny=deny))
+        for slashed in _with_separators(text, host, deny=deny):
+            try:
+                patterns = _spellings(slashed, original=original)
+                for pattern in patterns:
+                    compile_glob(pattern)
+            except ValueError as error:
+                raise SpecError((key, index), str(error)) from None
+            target = whole if slashed.startswith("/") or _DRIVE.match(slashed) else below
+            target += ((text, variant) for pattern in patterns for variant in _cover(pattern, deny=deny))
     return PathPatterns(
         below=compile_globs(below, fold=deny),
         whole=compile_globs(whole, fold=deny) if whole else None,
         names=tuple((shown, NamePattern(pattern)) for shown, pattern in below + whole) if deny else (),
     )
+
+
+def _with_separators(text: str, host: Host, *, deny: bool) -> tuple[str, ...]:
+    if host is Host.WINDOWS:
+        return (_WINDOWS_SEPARATOR.sub("/", text),)
+    if host is Host.UNKNOWN and deny and "\\" in text:
+        return tuple(dict.fromkeys((text, _MAYBE_SEPARATOR.sub("/", text))))
+    return (text,)
 
 
 def _spellings(text: str, *, original: bool) -> tuple[str, ...]:

@@ -4,7 +4,8 @@ r"""What programs make of a text before it is a path to them, each of which has 
 - A shell, a splitter of command lines and most glob libraries drop quotes and escapes: `.\./x` is
   `../x`. Decoders of JSON and of programming languages read `\u002e`, those of HTML `&#46;`.
 - A variable that is not set is nothing, or what `${X-this}` gives: `.${X}.${X}/x` is `../x`.
-- Of a path that becomes part of a URL, what is behind `?` or `#` is left out: `.env?x` is `.env`.
+- Of a path that becomes part of a URL, what is behind `?` or `#` is left out: `.env?x` is `.env`; who
+  knows folders like `C#` does so with the last name alone.
 - What cannot be seen is trimmed by JavaScript (U+FEFF), and taken out of prompts by filters.
 - Windows reads a yen or a won sign as a backslash in the code pages of Japan and Korea.
 
@@ -18,7 +19,7 @@ import re
 from typing import TYPE_CHECKING
 
 from agentfence.core.constraints.folding import without_invisible
-from agentfence.core.constraints.path_globs import expand_pattern, is_pattern
+from agentfence.core.constraints.path_globs import expand_pattern, is_pattern, is_wild
 from agentfence.core.constraints.path_text import Host, Refused, is_absolute
 from agentfence.core.late_regex import late_regex
 
@@ -33,6 +34,7 @@ _FOR_EACH = 512
 _REWRITTEN = late_regex(r"[,;\\'\"`^$%!&?#]|[^\x00-\x7f]|\A\[.*\]\Z", re.DOTALL)
 _NAME_END = late_regex(r"(?<=[^./\\ ])[. ]+(?=[/\\]|\Z)")
 _CLIMB = late_regex(r"(?:^|[/\\])\.\.[/\\]+[^/\\]")
+_CLIMB_AT_END = late_regex(r"(?:^|[/\\])\.\.[/\\]*\Z")
 _OF_A_LIST = late_regex(r"[,/\\'\"]")
 # Of ASCII alone: `photos\001` and `\udead` are folders of a Windows client.
 _ESCAPED = late_regex(r"\\(?:u00([0-7][0-9A-Fa-f])|x([0-7][0-9A-Fa-f])|(0[4-7][0-7]|1[0-7]{2}))")
@@ -41,7 +43,7 @@ _UNSET = late_regex(
     r"\$(?:[A-Za-z_]\w*|[0-9@*#?$!-]|\{[^{}/]*\}|\([^()/]*\))|`[^`/]*`|%[A-Za-z_][^%/\\]*%|!\w+!"
 )
 _DEFAULT = late_regex(r"\$\{\w+[-=+]([^{}]*)\}")
-_QUERY = late_regex(r"[?#].*", re.DOTALL)
+_LAST_TAIL = late_regex(r"[?#][^?#/\\]*\Z")
 _MONEY = str.maketrans("\u00a5\u20a9", "\\\\")
 
 
@@ -82,10 +84,15 @@ class OtherTexts:
 def leads_elsewhere(other: str, text: str) -> bool:
     """Whether what was made of a text is for certain another place, which allow lists must cover, too.
 
-    It climbs to something, or is a second path that begins at the top. Pieces of `Smith, J.pdf` are no
-    places, and `it's.txt` is allowed by its own name.
+    It climbs, or is a second path that begins at the top. Pieces of `Smith, J.pdf` are no places, and
+    `it's.txt` is allowed by its own name; that old shells take `docs/.*` for `docs/..`, too, is no reason
+    to refuse all dot files.
     """
-    return _CLIMB.search(other) is not None or (is_absolute(other) and text.find(other) > 0)
+    return (
+        _CLIMB.search(other) is not None
+        or (_CLIMB_AT_END.search(other) is not None and (".." in text or not is_wild(text)))
+        or (is_absolute(other) and text.find(other) > 0)
+    )
 
 
 def rewritings(text: str, host: Host) -> tuple[str, ...]:
@@ -143,7 +150,9 @@ _WINDOWS_REWRITES: tuple[Callable[[str], str], ...] = (
     lambda text: _UNSET.sub("", text),
     without_invisible,
     lambda text: _QUOTES.sub("", text),
-    lambda text: _QUERY.sub("", text),
+    lambda text: text.partition("?")[0],
+    lambda text: text.partition("#")[0],
+    lambda text: _LAST_TAIL.sub("", text),
 )
 _REWRITES: tuple[Callable[[str], str], ...] = (
     lambda text: _ESCAPED.sub(_decode_escape, text),

@@ -107,7 +107,7 @@ def simplify(text: str) -> str | None:
 
     Above an absolute beginning there is nothing to climb to, as for every system.
     """
-    beginning, rest = _split_beginning(text)
+    beginning, rest = split_beginning(text)
     names: list[str] = []
     for name in rest.split("/"):
         if name == "..":
@@ -132,7 +132,8 @@ def is_absolute(place: str) -> bool:
     return place.startswith("/") or place[1:3] == ":/"
 
 
-def _split_beginning(text: str) -> tuple[str, str]:
+def split_beginning(text: str) -> tuple[str, str]:
+    """Give where a path begins, in the spelling of places and empty for a relative one, and the rest."""
     if _DRIVE.match(text):
         return f"{text[0].lower()}:/", text[2:]
     if not text.startswith("//"):

@@ -18,10 +18,12 @@ from typing import TYPE_CHECKING, Any
 
 from agentfence.core.constraints.effort import TOO_MUCH
 from agentfence.core.constraints.fields import build_fields, collect_text, text_readings, uncovered
+from agentfence.core.constraints.globs import literal_pattern
 from agentfence.core.constraints.interface import Circumstances, Failure, SpecError
 from agentfence.core.constraints.path_globs import deepen, is_wild
 from agentfence.core.constraints.path_patterns import PathPatterns, compile_path_patterns
 from agentfence.core.constraints.path_rewriting import OtherTexts, leads_elsewhere
+from agentfence.core.constraints.path_root_names import hide_roots, is_odd
 from agentfence.core.constraints.path_roots import Root, below_roots, host_of, place_of, read_roots
 from agentfence.core.constraints.path_text import LONGEST, Host, Refused, is_absolute, is_single, read_path
 from agentfence.core.values import frozen
@@ -46,6 +48,8 @@ class Paths:
 
     fields: Selectors
     roots: tuple[Root, ...]
+    odd_roots: tuple[Root, ...]
+    """Those whose own names are more than names to some program, the longest first."""
     host: Host
     allow: PathPatterns | None
     deny: PathPatterns
@@ -128,9 +132,11 @@ class Paths:
             raise Refused("is empty", "path_missing")
         _spend(circumstances, _COST_OF_TEXT + len(text) // _LETTERS_READ)
         is_allowed = True
+        hidden = hide_roots(text, self._odd_roots(circumstances), self.host)
+        text = hidden.text
         others = OtherTexts(text, self.host)
         for index, reading in enumerate(read_path(text, self.host)):
-            covers = self._judge_reading(reading, circumstances)
+            covers = self._judge_reading(hidden.show(reading), circumstances)
             # Where the system is unknown, only the first reading goes for every kind.
             is_allowed = is_allowed and (covers or (index > 0 and self.host is Host.UNKNOWN))
             others.add_made_of(reading[1])
@@ -138,10 +144,16 @@ class Paths:
             _spend(circumstances, _COST_OF_TEXT + len(other) // _LETTERS_READ)
             names_another = leads_elsewhere(other, text)
             for reading in read_path(other, self.host, is_rewritten=True):
-                covers = self._judge_reading(reading, circumstances)
+                covers = self._judge_reading(hidden.show(reading), circumstances)
                 is_allowed = is_allowed and (covers or not names_another)
                 others.add_made_of(reading[1])
         return is_allowed
+
+    def _odd_roots(self, circumstances: Circumstances) -> tuple[Root, ...]:
+        if not self.odd_roots or circumstances.resolve_links is None:
+            return self.odd_roots
+        real = (Root.at(self._resolve(root.place, circumstances.resolve_links)) for root in self.odd_roots)
+        return (*self.odd_roots, *real)
 
     def _judge_reading(self, reading: Reading, circumstances: Circumstances) -> bool:
         place, spelling = reading
@@ -192,7 +204,10 @@ class Paths:
         pattern = self.deny.find(place, belows)
         if pattern is not None:
             raise Refused(f"is denied by pattern `{pattern}`", "path_denied")
-        if is_wild(place) and (pattern := self.deny.find_meeting(place, belows)) is not None:
+        if (
+            is_wild(place)
+            and (pattern := self.deny.find_meeting(self._as_pattern(place), belows)) is not None
+        ):
             raise Refused(f"is a pattern that may name what pattern `{pattern}` denies", "path_denied")
         if self.allow is None:
             return True
@@ -200,6 +215,11 @@ class Paths:
             return False
         # `docs/*` and `docs/??` cover the text `docs/**`, and not what it stands for.
         return "*" not in place or self.allow.find(deepen(place), map(deepen, belows)) is not None
+
+    def _as_pattern(self, place: str) -> str:
+        """Give a place as the pattern that it is below its root, whose own name is none."""
+        root = next((root for root in self.odd_roots if place.startswith(root.prefix)), None)
+        return place if root is None else literal_pattern(root.prefix) + place[root.length :]
 
     def _by_name_of_root(self, place: str, spelling: str, resolve_links: LinkResolver) -> Reading:
         """Give a place below where a root leads as the policy spells it: `/tmp/x` for `/private/tmp/x`."""
@@ -248,11 +268,14 @@ def build(spec: Mapping[str, Any], context: BuildContext) -> Paths:
     compiled = partial(
         compile_path_patterns,
         original=context.original,
-        windows=host is Host.WINDOWS and not context.original,
+        host=Host.POSIX if context.original else host,
     )
     return Paths(
         fields=fields,
         roots=roots,
+        odd_roots=tuple(
+            sorted((root for root in roots if is_odd(root, host)), key=lambda root: -root.length)
+        ),
         host=host,
         plain_names=tuple(names) if len(names) == len(fields) and host is Host.POSIX else (),
         allow=compiled(allow, "allow", deny=False) if allow else None,

@@ -49,6 +49,10 @@ class LineReader(WordReader):
         """Whether a here-document begins on the next line."""
         return bool(self.documents)
 
+    def awaits_document_for(self, inputs: list[Word]) -> bool:
+        """Whether a here-document begins on the next line that belongs to these."""
+        return any(document.inputs is inputs for document in self.documents)
+
     def read_delimiter(self, *, strips_tabs: bool) -> None:
         """Read the word behind `<<`, which ends the here-document."""
         delimiter = _match_delimiter(self.text, self.position)

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING
 
 from agentfence.core.constraints.shell_lines import LineReader
 from agentfence.core.constraints.shell_words import MAX_DEPTH, UnreadableError, Word
-from agentfence.core.values import field, frozen
+from agentfence.core.values import field, frozen, replace
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -41,7 +41,12 @@ _match_in = re.compile(r"in(?=[\s;]|\Z)").match
 _match_esac = re.compile(r"esac(?=[\s;&|()<>]|\Z)").match
 _match_compound = re.compile(r"\(|(?:\{|if|while|until|for|select|case|!)(?=[ \t\n(])").match
 _match_time_option = re.compile(r"(?:-p|--)(?=[ \t])").match
+_is_stream = re.compile(r"[<>]&(?!-\Z)|[<>|]*(?:<\(|/dev/(?:tcp|udp|fd)/|/proc/self/fd/)").match
+"""What comes from elsewhere than a file."""
+_is_no_file = re.compile("-|/dev/|/proc/").match
 _is_function_name = re.compile(r"[\w.:+@-]+").fullmatch
+_match_evaluated_list = re.compile(r"[A-Za-z_]\w*\+?=\(.*?(?:\$\(|`).*\)", re.ASCII | re.DOTALL).fullmatch
+_match_list_option = re.compile("-[A-Za-z]*[aA]").match
 _match_arithmetic_term = re.compile(r"[()]|[\w\s$+*/%<>=!&|^~?:,.\[\]-]++", re.ASCII).match
 
 
@@ -50,6 +55,8 @@ _NO_VALUES: Mapping[str, Sequence[str]] = MappingProxyType({})
 _CONTINUE = frozenset(["if", "then", "elif", "else", "fi", "while", "until", "do", "done", "{", "}", "!"])
 """Reserved words behind which a command can begin."""
 _DECLARING = frozenset(["export", "declare", "local", "readonly", "typeset"])
+_WRITERS = frozenset(["cat", "echo"])
+"""Programs of which the line says what they write."""
 _COMMAND_ENDS = frozenset(["", *"\n;&|)"])
 _WORD_ENDS = _COMMAND_ENDS | frozenset(" \t<>")
 
@@ -65,8 +72,10 @@ class SimpleCommand:
     """Its here-documents and here-strings; known when the whole text is read."""
     is_piped: bool = False
     """True when another command writes its standard input."""
+    fed: Sequence[Word] | None = None
+    """What that command writes, where the line says it: nothing for the text of a file."""
     settings: Sequence[str] = ()
-    """The variables that it sets, as `NAME=VALUE`, where the values are known."""
+    """The variables that it sets, as `NAME=VALUE`; without a program only those whose values are known."""
     redirections: Sequence[str] = ()
     """Its redirections, as `> FILE`."""
     values: Mapping[str, Sequence[str]] = _NO_VALUES
@@ -83,6 +92,9 @@ class Script:
     values: dict[str, list[str]] = field(default_factory=dict)
     """What variables are set to, as far as it is written out."""
 
+    feeding: list[Sequence[Word]] = field(default_factory=list)
+    """What is given to a group, a loop or the shell itself, so that any command in the text may read it."""
+
     def set_value(self, assignment: str) -> None:
         """Note what a variable is set to by `NAME=VALUE`."""
         name, _, value = assignment.partition("=")
@@ -98,13 +110,15 @@ def read_shell(text: str) -> Script | str:
         _Reader(text, 0, script).read_list("")
     except UnreadableError as problem:
         return str(problem)
+    if any(script.feeding):
+        script.commands[:] = [replace(each, is_piped=True, fed=None) for each in script.commands]
     return script
 
 
 class _Reader(LineReader):
     """A place in a text, and what was found up to there."""
 
-    __slots__ = ("is_fed", "opened", "piped", "redirections", "script")
+    __slots__ = ("fed", "is_fed", "opened", "piped", "redirections", "script")
 
     def __init__(self, text: str, depth: int, script: Script) -> None:
         super().__init__(text, depth)
@@ -115,6 +129,8 @@ class _Reader(LineReader):
         """The commands so far of the pipeline at hand."""
         self.redirections: list[str] = []
         """Those of the command at hand."""
+        self.fed: Sequence[Word] | None = None
+        """What the command before in the pipeline at hand writes, where the line says it."""
         self.is_fed = False
         """Whether another command may write the standard input of all commands in the list at hand."""
 
@@ -128,15 +144,15 @@ class _Reader(LineReader):
     # --- lists of commands -----------------------------------------------------------------------
 
     def read_list(self, closer: str) -> None:
-        outer = self.opened, self.piped, self.is_fed
-        self.opened, self.piped = [], []
+        outer = self.opened, self.piped, self.fed, self.is_fed
+        self.opened, self.piped, self.fed = [], [], None
         self.is_fed = self.is_fed or (closer != "" and self.text.startswith(">(", self.position - 2))
         while self._read_item(closer):
             pass
         if self.documents:
             raise UnreadableError("a here-document without its end")
         self._end_pipeline()
-        self.opened, self.piped, self.is_fed = outer
+        self.opened, self.piped, self.fed, self.is_fed = outer
 
     def _read_item(self, closer: str) -> bool:
         """Read one operator, line break or command; False at the end of the list."""
@@ -157,6 +173,8 @@ class _Reader(LineReader):
         if operator.group() in ("|", "|&"):
             self.skip_lines()
             self.is_fed = self.is_fed or _match_compound(self.text, self.position) is not None
+            self.piped = self.piped or [""]  # a group or a loop writes into it
+            self.fed = self.fed if operator.group() == "|" else None
             return True
         self._end_pipeline()
         return self._take_operator(operator.group(), closer)
@@ -182,6 +200,7 @@ class _Reader(LineReader):
             self.script.pipelines.append(" | ".join(self.piped))
             self.script.pipelines.extend(map(" | ".join, pairwise(self.piped)))
         self.piped.clear()
+        self.fed = None
 
     def _open_parenthesis(self) -> None:
         if not self.text.startswith("(", self.position):
@@ -308,10 +327,15 @@ class _Reader(LineReader):
         self.read_word()
         if not _is_function_name(self.text[start : self.position]):
             raise UnreadableError("a function without a plain name")
-        self.is_fed = True
+        self._begin_function(self.text[start : self.position])
         self.skip_blanks()
         if self.text.startswith("(", self.position):
             self._read_empty_parentheses()
+
+    def _begin_function(self, name: str) -> None:
+        self.is_fed = True  # where it is called, a pipe may be before it
+        if name in _WRITERS:
+            raise UnreadableError(f"a function in place of `{name}`")
 
     def _read_empty_parentheses(self) -> None:
         self.position += 1
@@ -327,6 +351,7 @@ class _Reader(LineReader):
         words: list[Word] = []
         assigns = False
         settings: list[str] = []
+        unknown: list[str] = []
         inputs: list[Word] = []
         redirections: list[str] = []
         while True:
@@ -335,8 +360,8 @@ class _Reader(LineReader):
                     raise UnreadableError("a brace that shells read differently")
                 is_assignment = self._read_assignment(start)
                 assigns = assigns or (is_assignment and not words)
-                if is_assignment and not words and word.is_known:
-                    settings.append(word.text)
+                if is_assignment and not words:
+                    (settings if word.is_known else unknown).append(word.text)
                 if words or not is_assignment:
                     words.append(word)
             self.skip_blanks()
@@ -350,20 +375,49 @@ class _Reader(LineReader):
                 word = self.read_word()
             elif len(words) == 1 and not assigns and _is_function_name(words[0].text):
                 self._read_empty_parentheses()
-                self.is_fed = True  # where it is called, a pipe may be before it
+                self._begin_function(words[0].text)
                 return
             else:
                 raise UnreadableError("a parenthesis within a command")
         if len(self.script.commands) == _MAX_COMMANDS:
             raise UnreadableError("more than 2000 commands")
         is_piped = self.is_fed or bool(self.piped)
-        exported = [each.text for each in words[1:]] if words and words[0].text in _DECLARING else ()
-        for setting in (*settings, *exported):
+        declared = words[1:] if words and words[0].text in _DECLARING else []
+        if _declares_evaluated_list(declared):
+            raise UnreadableError("a list of values that bash puts together when it declares a variable")
+        for setting in (*settings, *(each.text for each in declared)):
             self.script.set_value(setting)
+        if [word.text for word in words] in ([], ["exec"]):
+            self.script.feeding.append(inputs)
         self.script.commands.append(
-            SimpleCommand(tuple(words), assigns, inputs, is_piped, settings, redirections, self.script.values)
+            SimpleCommand(
+                tuple(words),
+                assigns,
+                inputs,
+                is_piped,
+                None if self.is_fed else self.fed,
+                (*settings, *unknown) if words else settings,
+                redirections,
+                self.script.values,
+            )
         )
+        self.fed = None if redirections else self._find_written(words, inputs, is_piped=is_piped)
         self.piped.append(" ".join(word.text for word in words))
+
+    def _find_written(
+        self, words: Sequence[Word], inputs: list[Word], *, is_piped: bool
+    ) -> Sequence[Word] | None:
+        """Give the texts that a command writes, where the line says it: none where it writes a file's."""
+        is_known = all(word.is_known for word in words)
+        match [word.text for word in words]:
+            case ["cat"] if not is_piped and (inputs or self.awaits_document_for(inputs)):
+                return inputs
+            case ["cat", *files] if files and is_known and not any(map(_is_no_file, files)):
+                return ()
+            case ["echo", *texts] if not any("\\" in text or text.startswith("-") for text in texts):
+                return [Word(" ".join(texts), is_known)]
+            case _:
+                return None
 
     def _read_assignment(self, start: int) -> bool:
         """Say whether the word that began at `start` sets a variable, and read its values in parentheses."""
@@ -412,6 +466,16 @@ class _Reader(LineReader):
                 inputs, redirections = self.inputs, self.redirections
                 word = self.read_required_word()
                 redirections.append(f"{redirection.group()} {word.text}")
-                if word.text.startswith("<("):
+                is_input = "<" in redirection.group() or (descriptor and descriptor.group() == "0")
+                if is_input and _is_stream(f"{redirection.group()}{word.text}"):
                     inputs.append(Word(word.text, is_known=False))
         return True
+
+
+def _declares_evaluated_list(words: Sequence[Word]) -> bool:
+    """Whether bash puts a list together that is given as a text: `declare -a 'a=($(id))'`."""
+    is_list = any(_match_list_option(word.text) for word in words)
+    return any(
+        _match_evaluated_list(word.text) or (is_list and not word.is_known and "=" in word.text)
+        for word in words
+    )

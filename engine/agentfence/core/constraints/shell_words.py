@@ -25,6 +25,8 @@ _match_document = re.compile(r"(?:[^\\$`]|\\.)++", re.DOTALL).match
 _match_backquoted = re.compile(r"`((?:[^`\\]|\\.)*+)`", re.DOTALL).match
 _match_ansi = re.compile(r"\$'((?:[^'\\]|\\[^'])*+)'").match
 _match_name = re.compile(r"\$[=~^+]*(?:[A-Za-z_]\w*|[0-9@*#?$!-])", re.ASCII).match  # `$=x` is zsh's
+_holds_list = re.compile(r"\$\{?[@*]|\[[@*]\]|\$\{!|\$[=~^+]").search
+"""What may be several words in quotes too, as `"$@"`, or `"$=x"` in zsh."""
 _match_brace = re.compile(r"\$\{[\w#!@*?$-]", re.ASCII).match
 _match_subscript = re.compile(r"""\[[^ \t\n;&|()<>'"`\\\]]*\]""").match
 _is_identifier = re.compile(r"[A-Za-z_]\w*", re.ASCII).fullmatch
@@ -43,6 +45,8 @@ class Word:
     """What the shell passes on; where it is not known, with the expansions as written."""
     is_known: bool = True
     """False when the shell puts something else in its place, or may make several words of it."""
+    is_one: bool = False
+    """True when it is not known, but in quotes, so that it stays one word."""
 
 
 class UnreadableError(ValueError):
@@ -216,7 +220,9 @@ class WordReader(ABC):
                     self.position += 1
                     parts.append(Word("\\"))
         self.position += 1
-        return Word("".join(part.text for part in parts), all(part.is_known for part in parts))
+        text = "".join(part.text for part in parts)
+        is_known = all(part.is_known for part in parts)
+        return Word(text, is_known, is_one=not (is_known or _holds_list(text)))
 
     def _read_expansion(self, *, quoted: bool) -> Word:
         if self.depth == MAX_DEPTH:
@@ -320,7 +326,10 @@ def _join(parts: list[Word], bare: str) -> Word:
     text = "".join(part.text for part in parts)
     if _has_evaluated("".join(part.text if part.is_known else "\0" for part in parts)):
         raise UnreadableError("a substitution that bash runs when it takes the text for a number")
-    return Word(text, all(part.is_known for part in parts) and not _is_pattern(bare))
+    if _is_pattern(bare) or not all(part.is_known or part.is_one for part in parts):
+        return Word(text, is_known=False)
+    is_known = all(part.is_known for part in parts)
+    return Word(text, is_known, is_one=not is_known)
 
 
 def _is_pattern(bare: str) -> bool:

@@ -46,7 +46,7 @@ class UrlPath(NamedTuple):
     """As WHATWG has it, with the escapes of meaningless characters decoded."""
     other_readings: tuple[str, ...] = ()
     """Decoded once, twice and so on, by HTML too, and with slashes for backslashes; each also as
-    `strip_path` leaves it."""
+    `strip_path` leaves it, with and without what may be a query."""
     is_ambiguous: bool = False
     """True when the path may lead anywhere."""
 
@@ -64,7 +64,9 @@ def read_path(raw: str, resolved: str) -> UrlPath:
         if levels[-1] == levels[-2]:
             break
     spellings = [*levels, *_other_spellings(levels)]
-    readings = dict.fromkeys([*spellings, *map(strip_path, spellings)])
+    # Where an escape was no query, the names behind it count.
+    whole = map(_strip_names, filter(_QUERY.search, spellings))
+    readings = dict.fromkeys([*spellings, *map(strip_path, spellings), *whole])
     readings.pop(text, None)
     is_ambiguous = levels[-1] != levels[-2] or _is_ambiguous(raw, spellings)
     return UrlPath(text, tuple(readings), is_ambiguous=is_ambiguous)
@@ -92,8 +94,12 @@ def decode_once(text: str) -> str:
 
 def strip_path(path: str) -> str:
     """Give a decoded path without query, parameters, doubled slashes, and dots that end names (Windows)."""
-    names = _QUERY.split(path, maxsplit=1)[0].split("/")
-    return _SLASHES.sub("/", "/".join(name.partition(";")[0].strip().rstrip(". ") for name in names))
+    return _strip_names(_QUERY.split(path, maxsplit=1)[0])
+
+
+def _strip_names(path: str) -> str:
+    names = (name.partition(";")[0].strip().rstrip(". ") for name in path.split("/"))
+    return _SLASHES.sub("/", "/".join(names))
 
 
 def has_dot_segment(path: str) -> bool:

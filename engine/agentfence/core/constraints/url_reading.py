@@ -121,7 +121,8 @@ def _read_other(text: str) -> Url | UnreadableUrl:
         or page.protocol != f"{scheme}:"
         or decode_once(page.hostname) != (host or "")
         or str(page.port) != (port or "")
-        or (scheme == "file" and host is None)
+        or host == "."
+        or (scheme == "file" and (host is None or _leads_to_network(path)))
     ):
         return UnreadableUrl("has two readings")
     if host is not None and scheme.startswith(_DATABASES) and _HOST_IN_QUERY.search(decode_once(query or "")):
@@ -132,10 +133,17 @@ def _read_other(text: str) -> Url | UnreadableUrl:
     return _with_readings(url, page, fragment)
 
 
+def _leads_to_network(path: str) -> bool:
+    """Whether the path of a `file:` URL is one of a share or a device on Windows, or none."""
+    return not path or decode_once(path).replace("\\", "/").startswith("//")
+
+
 def _with_readings(url: Url, page: can_ada.URL, fragment: str | None) -> Url | UnreadableUrl:
     """Give the URL with all that its path may be taken for."""
     if fragment and url.path.endswith("&"):  # `..&#47;x` is `../x` to who decodes HTML first
         return url._replace(is_ambiguous=True)
+    if url.scheme == "file" and ".." in decode_once(f"{url.query}{fragment or ''}"):
+        return url._replace(is_ambiguous=True)  # names to who only takes off the scheme
     if is_simple(url.path) and (url.scheme != "file" or "|" not in url.path):  # `C|` is `C:` to WHATWG
         return url if len(url.query) <= _LONGEST_QUERY else url._replace(is_ambiguous=True)
     if _ENCODED_CONTROL.search(url.path):

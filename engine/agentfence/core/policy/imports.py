@@ -154,7 +154,9 @@ class _Resolver:
         except ImportRefusedError as error:
             _refuse(position, "import_refused", f"cannot import `{reference}`: {error}")
         if file.identity in importers:
-            _refuse(position, "import_cycle", f"`{reference}` imports, by some way, itself")
+            circle = (*importers[importers.index(file.identity) :], file.identity)
+            way = " → ".join(f"`{each.removeprefix(f'{self._root.folder}/')}`" for each in circle)
+            _refuse(position, "import_cycle", f"`{reference}` imports itself: {way}")
         if is_readable_otherwise(self._prefix(file)):
             folder = f"its folder `{self._prefix(file)}` would be read as something else"
             _refuse(position, "import_refused", f"cannot import `{reference}`: {folder}", "rename the folder")

@@ -224,7 +224,9 @@ TESTS = ListOf(_TEST)
 LANGUAGE = Keys(
     {
         "version": Key(
-            Either((Choice((VERSION,)), Constant(int(VERSION)))), "The language's version.", is_required=True
+            Either((Choice((VERSION,)), Constant(int(VERSION))), f'version "{VERSION}"'),
+            "The language's version.",
+            is_required=True,
         ),
         "imports": Key(
             ListOf(Text("a file, or agentfence:NAME")),

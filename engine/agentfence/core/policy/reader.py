@@ -61,12 +61,13 @@ def read_document(name: str, content: bytes) -> Node:
 
 def _decode(name: str, content: bytes) -> Source:
     if len(content) > MAX_BYTES:
-        _refuse(Source(name), 0, "file_too_large", f"expected at most {MAX_BYTES} bytes")
+        _refuse(Source(name), 0, "file_too_large", f"expected at most {MAX_BYTES} bytes, got more")
     try:
         source = Source(name, content.decode("utf-8-sig"))
     except UnicodeDecodeError as error:
         readable = Source(name, content[: error.start].decode("utf-8-sig", "replace"))
-        _refuse(readable, len(readable.text), "not_utf8", "expected UTF-8 text", "save the file as UTF-8")
+        message = f"expected UTF-8 text, got the byte 0x{content[error.start]:02x}"
+        _refuse(readable, len(readable.text), "not_utf8", message, "save the file as UTF-8")
     unprintable = Reader.NON_PRINTABLE.search(source.text) or _TWO_READINGS.search(source.text)
     if unprintable:
         shown = f"U+{ord(unprintable[0]):04X}"

@@ -148,10 +148,13 @@ class Either:
     """One of several shapes, which a value's JSON type tells apart."""
 
     shapes: tuple[Shape, ...]
+    name: str = ""
 
     @property
     def what(self) -> str:
-        """How messages call it."""
+        """How messages call it: the name, or else the shapes."""
+        if self.name:
+            return self.name
         words: list[str] = []
         for shape in self.shapes:
             words += [f"`{word}`" for word in shape.words] if isinstance(shape, Choice) else [shape.what]

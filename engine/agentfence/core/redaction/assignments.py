@@ -41,11 +41,13 @@ _CERTAIN = (
     rb"|verifier|assertion|authori[sz]ation|stringdata"
     rb"|(?:api|access|private|secret|encryption|decryption|signing|master|account|shared|auth|session|service|license"
     rb"|deploy|ssh|ssl|tls|storage|subscription|functions|app|application|client|consumer|wpa|wep|wifi|hmac|aes"
-    rb"|integration|recovery)[ _.-]?key|sess(?:ion)?[ _.-]?id|conn(?:ection)?[ _-]?str|card[ _-]?number"
+    rb"|integration|radius|tacacs|role|recovery)[ _.-]?key"
+    rb"|sess(?:ion)?[ _.-]?id|conn(?:ection)?[ _-]?str|card[ _-]?number"
     rb"|(?:seed|recovery)[ _-]?(?:phrase|words)|scratch[ _-]?code"
     rb"|(?:otp|mfa|fa)[ _-]?seed|(?:setup|authenticator)[ _-]?key"
     rb"|key[ _-]?material|auth_?ident|request[_-]?state|saml[_-]?response"
-    rb"|(?:pin|mfa|fa|factor|verification|security|recovery|backup|auth|access|time)[ _-]?(?:code|answer|pin)"
+    rb"|(?:pin|mfa|fa|factor|verification|security|recovery|backup|auth|access|time|unlock|pairing|reset|login|sms)"
+    rb"[ _-]?(?:code|answer|pin)"
     rb"|(?:\b|_)(?:pw|pin|otp|totp|mfa|cvv|cvc|csc|ssn)|(?-i:[a-z](?:Pw|Pin|Otp|Mfa|Cvv|Cvc|Ssn))"
     rb"|(?:root|bind|admin|user|db)pw|" + FOREIGN
 )
@@ -55,8 +57,10 @@ _DOUBTFUL = (
 )
 """The same for names with honest uses, whose value must look random."""
 _SPOKEN = (
-    rb"passw|passphrase|passcode|pwd|secret|token|credential|(?:api|access|private)[ _-]?key|"
-    rb"(?:verification|security|access|recovery|login)[ _-]?code"
+    rb"passw|pass[ _-]?phrase|pass[ _-]?code|[a-z]_?pass\b|pwd|psk|secret|token|cred(?:s\b|ential)"
+    rb"|(?:api|access|private|encryption|signing|master|ssh|hmac|storage|account|license|deploy|app|shared"
+    rb"|subscription)[ _-]?key|session[ _-]?id|connection[ _-]?string"
+    rb"|(?:verification|security|access|recovery|login|reset|unlock|pairing|sms)[ _-]?code"
     rb"|\b(?:(?:pin|otp|mfa|cvv)(?: code)?|ssn|(?:root|bind)?pw)|" + FOREIGN
 )
 """Names after which a value may stand without any sign."""
@@ -108,7 +112,18 @@ _FORMS = (
     + rb"|"
     + _ATTRIBUTE
     + rb")",
-    rb"(?i:" + _DOUBTFUL + rb")" + _NAME_REST + _SIGN + rb"""[\s>"'`]*[A-Za-z0-9+/=_~%-]{12}""",
+    rb"(?i:"
+    + _DOUBTFUL
+    + rb")"
+    + _NAME_REST
+    + rb"(?:"
+    + _SIGN
+    + rb"""[\s>"'`\[]*|>)[A-Za-z0-9+/=_~%-]{12}""",
+    rb"-[A-Za-z0-9_-]*(?i:"
+    + _DOUBTFUL
+    + rb")"
+    + _NAME_REST
+    + rb"""["'\f]*,?\s+["']?[A-Za-z0-9+/=_~%-]{12}""",
     rb"(?i:"
     + _SPOKEN
     + rb")"
@@ -237,6 +252,8 @@ _FIELD = re.compile(rb"""(?i:form-data;[^\n]*name=)\f?"?[^"\n]{0,40}\Z""")
 _PART_BODY = re.compile(rb"(?s:(.{1,8192}?))(?=\f?\r?\f?\n--|\Z)")
 _CHANGING = re.compile(rb"(?i:\b(?:set|change|reset|update|rotate|make)\b[^.\n]*)\Z")
 _CHANGED_TO = re.compile(rb"""["'`]?\s++to\s++(?:["'`])?([^\s"'`<>,;]{6,200})(?![\x80-\xbf])""")
+_MOUNTED = re.compile(rb"(?:id|type|src|source|target|env)=")
+"""How an option names a secret that is kept elsewhere: `--secret id=db,src=f`."""
 _KEYWORD = re.compile(rb"[a-z_]{1,30}=")
 _TYPE_OF_NODE = re.compile(rb"""[\s"'{,]type[\f"']{1,4}\s*:[\s\f"']*\Z""")
 _NAMING = re.compile(rb"""(?:[Nn]ame|[Kk]ey|[Ii]d)=\Z""")
@@ -304,6 +321,8 @@ class Assignments:
         option = _OPTION.match(text, end) if text[start : start + 1] == b"-" else None
         if option and b"," in option[0] and _KEYWORD.match(text, option.end()):
             return None  # add_argument("--password", help="…")
+        if option and secret.label == "secret" and _MOUNTED.match(text, option.end()):
+            return None
         if option:  # a passphrase of many words is quoted there
             one_word = SecretName("password", secret.proof) if secret.label == "passphrase" else secret
             return self._read_assigned(text, start, end, option.end(), one_word)
@@ -446,9 +465,11 @@ def _read_changed(text: bytes, start: int, position: int, secret: SecretName) ->
 
 def _read_element(text: bytes, start: int, tag: re.Match[bytes], secret: SecretName) -> Reading | None:
     """Give the content of an XML element; of one with attributes, as components have, what looks like one."""
-    if text[start - 1 : start] not in {b"<", b":", b">"} or secret.proof is not Proof.NONE:
+    if text[start - 1 : start] not in {b"<", b":", b">"} or secret.proof is Proof.RANDOM:
         return None
     position = tag.end()
+    if secret.proof is not Proof.NONE:
+        return None if tag["attributes"] else read_value(text, position, secret.label, secret.proof)
     content = _CONTENT.match(text, position)
     if content and tag["attributes"] and not _looks_like_one(content[1]):
         return None

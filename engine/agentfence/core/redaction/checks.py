@@ -18,9 +18,11 @@ _TURN = late_regex(rb"[A-Za-z](?=[^A-Za-z0-9]{0,2}\d)|\d(?=[^A-Za-z0-9]{0,2}[A-Z
 _LETTER = late_regex(rb"[A-Za-z\x80-\xff]")
 _WORDLIKE = late_regex(rb"[A-Za-z0-9\x80-\xff]")
 _TECHNICAL = late_regex(
-    rb"(?i)(?:sha|base|utf|md|rs|hs|es|ps|aes|rsa|oauth|ipv|v|x|http|socks|python|gpt)[-_]?\d.*|0x[0-9a-f]{1,40}"
+    rb"(?i)(?:sha|base|utf|md|rs|hs|es|ps|aes|rsa|ed|argon|oauth|ipv|v|x|http|socks|python|gpt)[-_]?\d.*"
+    rb"|0x[0-9a-f]{1,40}"
 )
-_PUBLISHABLE = late_regex(rb"(?i)(?:[a-z0-9-]+_)*(?:pk|pub|public|publishable)[_-]")
+_PUBLISHABLE = late_regex(rb"(?i)(?:[a-z0-9-]+_)*[nrt]?(?:pk|pub|public|publishable)[_-]")
+"""An escaped line end may be glued to it: `\\npk_live_…`."""
 _HEX = late_regex(rb"[0-9a-fA-F]{32,}")
 _REFERENCE = late_regex(
     rb"\$\{[A-Za-z_][A-Za-z0-9_.]*\}|\$[A-Z_][A-Z0-9_]*|\$[a-z_]*(?:pass|pwd|token|secret|key)[a-z_]*|\$\([^()]*\)"

@@ -12,6 +12,7 @@ from agentfence.core.redaction.checks import (
     is_given,
     is_given_in_place,
     looks_chosen,
+    looks_random,
     names_secret,
 )
 from agentfence.core.redaction.kinds import Kind
@@ -37,6 +38,13 @@ def _is_chosen_word(word: bytes) -> bool:
     """Whether this may be a password behind `-p` of any program: no place, no variable."""
     return looks_chosen(word) and is_given(word) and not any(mark in word for mark in b"/:=,")
 
+
+def _is_no_scheme(word: bytes) -> bool:
+    """Whether this may be the password of a pair that is called `auth`: not the name of a way to log in."""
+    return is_given(word) and word.lower() not in _SCHEMES
+
+
+_SCHEMES = frozenset(b"basic bearer digest none oauth oauth2 oidc jwt apikey api_key token mtls".split())
 
 COMMANDS = (
     _on_command_line(rb"\bsshpass\b" + OPTION + rb"""-p["', =\\]{0,30}"""),
@@ -204,7 +212,7 @@ COMMANDS = (
         "password",
         rb"""[^"'\n]+""",
         before=rb"""(?:\bauth["']?\s*[:=]\s*[(\[]|\b[A-Za-z]*(?:BasicAuth|DigestAuth)\()\s*["'][^"'\n]*["']\s*,\s*[bru]?["']""",
-        check=is_given,
+        check=_is_no_scheme,
         whole=True,
     ),
     _on_command_line(rb"\b[wx]freerdp3?\b" + OPTION + rb"""/p:["']?"""),
@@ -225,6 +233,7 @@ COMMANDS = (
         rb"snmp-server\s+(?:community|host\s+\S+(?:\s+version\s+\S+)?)"
         rb"|\b(?:radius|tacacs)(?:-server)?\b[^\n]{0,120}?\bkey(?:\s+[0-9])?"
         rb"|\bisakmp\s+key(?:\s+[0-9])?|\bkey-string(?:\s+[0-9])?|\bpre-shared-key\s+(?:ascii-text|hexadecimal)"
+        rb"|\bip\s+ospf\s+authentication-key(?:\s+[0-9])?"
         rb"|\b(?:authentication|message-digest)-key\s+[0-9]+\s+(?:md5|sha[0-9-]*)(?:\s+[0-9])?"
         rb"|\b(?:password|secret)\s+[0-9])"
         rb"""\s+["']?""",
@@ -381,6 +390,14 @@ COMMANDS = (
         rb"""|(?:generate_password_hash|make_password|set_?[pP]assword|password_hash|[hH]ash_?[pP]assword)"""
         rb"""|Fernet|HMAC[0-9]{3}|hmacShaKeyFor|SecretKeySpec)\(\s*[bru]?\\*["']""",
         check=is_given,
+        whole=True,
+    ),
+    Kind(
+        "token",
+        rb"""[^"'\s\\]{16,}""",
+        before=rb"""\.login\(\s*\\*["']""",
+        after=rb"""\\*["']\s*\)""",
+        check=looks_random,
         whole=True,
     ),
     Kind(

@@ -96,6 +96,8 @@ TOKENS = (
     Kind("deno-token", rb"\bdd[op]_", rb"[A-Za-z0-9]{36}"),
     Kind("jsr-token", rb"\bjsrp_", rb"[A-Za-z0-9_-]{24,}"),
     Kind("sourcegraph-token", rb"\bsgp_", rb"[A-Za-z0-9_]{40,}"),
+    Kind("adafruit-key", rb"\baio_", rb"[A-Za-z0-9]{28}\b", check=looks_random),
+    Kind("trello-token", rb"\bATTA", rb"[0-9a-f]{64}"),
     # Clouds
     Kind("aws-key", rb"A(?:KIA|SIA|BIA|CCA)", rb"""[A-Z0-9]{16}(?:[\s,:;|"'=]{1,4}[A-Za-z0-9/+]{40}\b)?"""),
     Kind("aws-bedrock-key", rb"\b(?:ABSK|bedrock-api-key-)", rb"[A-Za-z0-9+/=]{40,}"),

@@ -9,7 +9,7 @@ Invariants
 
 from __future__ import annotations
 
-from itertools import repeat, zip_longest
+from itertools import pairwise, repeat, starmap, zip_longest
 from typing import TYPE_CHECKING
 
 from agentfence.core.late_regex import late_regex
@@ -94,11 +94,14 @@ _JWK_MEMBERS = frozenset({"d", "p", "q", "dp", "dq", "qi", "k"})
 _PRIVATE_KEY = SecretName("private-key")
 _SECRET = SecretName("secret")
 _DIGITS = late_regex(r"\d[\d -]{1,21}\d")
-_NAME = late_regex(r"[A-Za-z][A-Za-z0-9_-]*[:=]?")
+_NAME = late_regex(r"[^\W\d_][\w-]*[:=]?")
 _FIELDS = frozenset({"authorization", "cookie"})
 """Header fields without a hyphen."""
 _SHORTEST_RANDOM = 12
 _PAIR = 2
+_MOST_WORDS = 32
+_HONEST_PLURALS = frozenset({"keys", "pins"})
+"""Doubtful names of which lists hold the names of objects, or their numbers."""
 _NO_SECRETS = repeat(None)
 
 
@@ -359,8 +362,10 @@ class Record:
         return next((found for text in texts if (found := self._classify(text))), None)
 
     def _secrets_of_items(self, value: list[Json], secret: SecretName | None) -> Iterable[SecretName | None]:
-        if secret and secret.proof is Proof.NONE:
+        if secret and secret.label not in _HONEST_PLURALS:
             return repeat(secret)
+        if _PAIR < len(value) <= _MOST_WORDS:
+            return [None, *starmap(self._word_behind, pairwise(value))]
         if len(value) != _PAIR:
             return _NO_SECRETS
         match value:
@@ -369,6 +374,16 @@ class Record:
                 return (None, self._classify(name))
             case _:
                 return _NO_SECRETS
+
+    def _word_behind(self, name: Json, value: Json) -> SecretName | None:
+        """Give what a word of a list says of the next, as in `["aws", "configure", "set", "api_key", …]`."""
+        if not (isinstance(name, str) and isinstance(value, str)) or len(value) < _SHORTEST_RANDOM:
+            return None
+        if not looks_random(encode(value)) or not _NAME.fullmatch(name):
+            return None
+        self._take_names((name,))
+        secret = self._classify(name)
+        return secret and SecretName(secret.label, Proof.RANDOM)
 
 
 def members_tell(value: dict[str, Json]) -> bool:

@@ -96,6 +96,8 @@ class Tokens:
         if whole is None or not alternates(whole[0]):
             return None
         kind, first, last = self._secret(whole)
+        if kind.check and not kind.check(whole[0][first:last]):
+            return None
         for wrap in wraps:
             last += wrap.end() - wrap.start() if wrap.start() < last else 0
         return Span(start + first, start + last, kind.name) if start + last > end else None

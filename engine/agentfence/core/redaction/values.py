@@ -69,6 +69,7 @@ _HONEST = re.compile(
         (
             # Looking ahead spares most values a comparison with each of the words.
             rb"(?=[A-Za-z]{1,9}+" + _END + rb")(?i:" + _WORDS + rb")" + _END,
+            rb"(?<==)`[a-z][a-z0-9_.-]{1,20} [^`\n]{1,200}`",  # what a command writes
             rb"\$[{(]|\{\{|<%|#\{|%\(|\$_[A-Z]+\[|\{[A-Za-z_.]{1,60}[({}\[!]",  # a template fills it in
             rb"(?:\$[A-Z_][A-Z0-9_]*+|%[A-Z_]+%|:[A-Za-z_]{1,40}|0x[0-9A-Fa-f]{1,8})" + _END,
             rb"\[?(?:String|ID|Int|Float|Boolean)!?\]?!?(?=[\s,)=])",  # a type of GraphQL

@@ -7,18 +7,18 @@ CERTAIN = """
 password passwords passwd passwds passphrase passphrases passcode passkey pwd pswd passw
 pass/phrase pass/word pass/code
 secret secrets token credential credentials creds cred authorization jwt psk bearer mnemonic
-apikey apikeys cookie cookies passwort kennwort contrasena senha wachtwoord mot/de/passe
+apikey apikeys cookie cookies passwort motdepasse kennwort contrasena senha wachtwoord mot/de/passe
 api/key api/keys access/key access/keys private/key private/keys secret/key secret/keys encryption/key
 encryption/keys decryption/key signing/key signing/keys master/key account/key shared/key auth/key
 session/key service/key license/key deploy/key ssh/key ssl/key tls/key storage/key subscription/key
 functions/key app/key application/key client/key consumer/key wpa/key wep/key wifi/key hmac/key aes/key
-integration/key shared/access/key pre/shared/key
+integration/key radius/key tacacs/key role/key shared/access/key pre/shared/key
 otp/seed totp/seed mfa/seed fa/seed otp/secret totp/secret key/material
 connection/string connection/strings conn/string conn/str connstr
 session/id session/ids sess/id shared/access/signature amz/signature goog/signature
 access/tokens api/tokens auth/tokens refresh/tokens bearer/tokens
 seed/phrase seed/words recovery/phrase recovery/code recovery/codes recovery/key backup/code backup/codes
-scratch/code scratch/codes string/data
+scratch/code scratch/codes unlock/code pairing/code reset/code login/code sms/code string/data
 github/pat gitlab/pat gh/pat azure/pat devops/pat
 access/code security/code security/answer verification/code verifier/code code/verifier auth/code
 authorization/code

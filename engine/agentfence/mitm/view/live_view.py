@@ -91,9 +91,7 @@ class LiveView:
     def stats(self) -> types.Data:
         """Count the decisions so far by tool, decision and reason."""
         counts = self._surface.fence.tally.decisions()
-        rows = [
-            [str(count), kind.decision, visible(kind.subject), kind.reason_code] for kind, count in counts
-        ]
+        rows = [[str(count), kind.decision, visible(kind.subject), kind.why] for kind, count in counts]
         return cast("types.Data", rows)
 
     def _answer(self, flows: Sequence[flow.Flow], reply: Reply) -> None:

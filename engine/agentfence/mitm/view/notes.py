@@ -22,6 +22,7 @@ from agentfence.core.approvals import outcome_code
 from agentfence.core.effects import Approval
 from agentfence.core.values import field, slotted
 from agentfence.core.visible import visible
+from agentfence.tally import observed_verdict
 
 if TYPE_CHECKING:
     from mitmproxy import http
@@ -129,8 +130,9 @@ def code_of(event: Event) -> str:
 def _phrase(event: Event) -> str:
     own = "answer" if event.get("direction") == "to_client" else "message"
     phrase = f"{event['decision']} {visible(str(event.get('tool') or event.get('method') or own))}"
-    if event["decision"] == "allow" and event.get("verdict") != "allow" and "approval" not in event:
-        return f"{phrase}: would be {event.get('verdict')}, {code_of(event)}"  # it is only observed
+    verdict = observed_verdict(event)
+    if verdict:
+        return f"{phrase}: would be {verdict}, {code_of(event)}"
     return phrase if event["decision"] == "allow" else f"{phrase}: {code_of(event)}"
 
 

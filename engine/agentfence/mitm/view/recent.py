@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from agentfence.core.values import frozen
 from agentfence.core.visible import visible
 from agentfence.mitm.view.notes import code_of
+from agentfence.tally import observed_verdict
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -43,7 +44,8 @@ class RecentDecisions:
         if "decision" not in event:
             return
         name = str(event.get("tool") or event.get("method") or "message")
-        server = event.get("server")
+        server, verdict = event.get("server"), observed_verdict(event)
+        would_be = f"would be {verdict}: " if verdict else ""
         self._latest.appendleft(
             Decided(
                 timestamp=str(event.get("timestamp")),
@@ -52,7 +54,7 @@ class RecentDecisions:
                 client=visible(str(event.get("client") or "")),
                 rule=visible(str(event.get("rule") or "")),
                 reason_code=code_of(event),
-                reason=visible(str(event.get("reason") or "")),
+                reason=would_be + visible(str(event.get("reason") or "")),
             )
         )
 

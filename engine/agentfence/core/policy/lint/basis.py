@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from agentfence.core.constraints.fields import parse_selector
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from agentfence.core.policy.model import Policy, Rule
     from agentfence.core.policy.nodes import Path, Position
     from agentfence.core.policy.tool_definitions import ToolDefinition
+
+_WINDOWS_ROOT = re.compile(r"[A-Za-z]:|\\\\")
 
 
 @frozen
@@ -78,6 +81,10 @@ class Block(NamedTuple):
     node: Table
     constraint: Constraint
     path: Path
+
+    def is_on_windows(self) -> bool:
+        """Whether its roots say so."""
+        return any(_WINDOWS_ROOT.match(text_of(root)) for root in self.node.items("roots"))
 
 
 class ToolPattern(NamedTuple):

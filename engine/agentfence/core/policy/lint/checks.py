@@ -21,6 +21,7 @@ from agentfence.core.policy.lint.matching import (
 )
 from agentfence.core.policy.lint.narrowness import named_servers_alone, narrow_values
 from agentfence.core.policy.lint.notation import (
+    foreign_paths,
     foreign_tool_names,
     groups_as_tools,
     regular_expressions,
@@ -78,6 +79,7 @@ _CHECKS = (
     foreign_tool_names,
     groups_as_tools,
     regular_expressions,
+    foreign_paths,
     texts_like_values,
     literal_braces,
     misspelt_methods,

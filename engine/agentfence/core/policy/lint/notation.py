@@ -1,4 +1,4 @@
-"""Lint of patterns that are written in another notation: regular expressions, agents' names of tools.
+"""Lint of patterns in another notation: of regular expressions, agents, gitignore, shells or Windows.
 
 Each of them loads, as every character may stand in a pattern, and then fits nothing.
 """
@@ -32,6 +32,9 @@ _REGEX = MappingProxyType(
     }
 )
 _REGEX_ADVICE = "patterns are no regular expressions: `*` is any text within a segment, and `**` any text"
+_GROUP = re.compile(r"!\(|\([^()]*\|[^()]*\)")
+_SEPARATOR = re.compile(r"\\(?=\w|\.|\*\*)")
+_IN_NO_ROOT = re.compile(r"[*?]|\$(?!\{)[A-Za-z_]\w*|%\w+%|(?i:file):")
 _CHOICE = "{"
 _READ_OTHERWISE = re.compile(
     r"(?i:yes|no|on|off)|0x[0-9a-fA-F]+|0o[0-7]+|[-+]?[0-9][0-9_]*_[0-9_]*|\+[0-9.]+|\.[0-9]+|[0-9]+\."
@@ -89,6 +92,37 @@ def regular_expressions(basis: Basis) -> Iterator[Problem]:
                 for pattern in texts_at(node, key, path):
                     if _REGEX[block.kind].search(pattern.text):
                         yield _unmatched(pattern, "it looks like a regular expression", _REGEX_ADVICE)
+
+
+def foreign_paths(basis: Basis) -> Iterator[Problem]:
+    """Find patterns of paths as gitignore, shells and Windows have them, and roots that are no folders."""
+    for block in basis.blocks() if not basis.is_original else ():
+        if block.kind != "paths":
+            continue
+        for root in texts_at(block.node, "roots", block.path):
+            if odd := _IN_NO_ROOT.search(root.text):
+                yield _unmatched(root, f"`{odd[0]}` is a part of the folder's name", _root_advice(odd[0]))
+        for key in ("allow", "deny"):
+            # Without roots, `deny` reads a backslash as Windows does, too.
+            has_escapes = not block.is_on_windows() and (key == "allow" or "roots" in block.node.entries)
+            for pattern in texts_at(block.node, key, block.path):
+                if found := _foreign_in_path(pattern.text, has_escapes=has_escapes):
+                    yield _unmatched(pattern, *found)
+
+
+def _foreign_in_path(text: str, *, has_escapes: bool) -> tuple[str, str] | None:
+    if _GROUP.search(text):
+        return "`(` and `|` are these very characters", "write a pattern for each"
+    if text.startswith("!"):
+        return "`!` takes nothing back", "write under `deny` what `allow` is not to cover"
+    if has_escapes and _SEPARATOR.search(text) and not _REGEX["paths"].search(text):
+        return "a backslash parts no folders here", "write `/`"
+    return None
+
+
+def _root_advice(odd: str) -> str:
+    name = odd.strip("$%")
+    return f"write `${{{name}}}`" if name != odd else "write the folder; what may be named in it say patterns"
 
 
 def texts_like_values(basis: Basis) -> Iterator[Problem]:

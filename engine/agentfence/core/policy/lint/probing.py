@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 _ANYTIME = Circumstances()
 _FIELD = {"paths": "path", "urls": "url", "command": "command"}
 _WILDCARD = re.compile(r"[*?\[]")
-_WINDOWS_ROOT = re.compile(r"[A-Za-z]:|\\\\")
 _WINDOWS_SEPARATOR = re.compile(r"\\(?![\[\]])")
 _MISPLACED_ANCHOR = re.compile(r"(?<!\\)\$[\w(]|\w\^")
 
@@ -40,9 +39,7 @@ def unmatched_values(basis: Basis) -> Iterator[Problem]:
     for block in basis.blocks():
         match block.kind:
             case "paths":
-                roots = texts_at(block.node, "roots", block.path)
-                on_windows = any(_WINDOWS_ROOT.match(root.text) for root in roots)
-                yield from _in_lists(block, _windows_samples if on_windows else samples)
+                yield from _in_lists(block, _windows_samples if block.is_on_windows() else samples)
             case "urls":
                 yield from _in_lists(block, url_samples)
             case "command":
