@@ -162,7 +162,20 @@ def test_what_answers_no_call_ends_none(talk: Talk, body: bytes) -> None:
 
 
 def test_unreadable_answer_over_http_ends_what_was_posted(over_http: Talk) -> None:
-    assert codes(over_http.server(b'{"result":NaN}')) == [(1, -32003)]
+    effects = over_http.server(b'{"result":NaN}')
+    assert codes(effects) == [(1, -32003)]
+
+    (event,), (answer,) = events(effects), forwarded(effects)
+    assert (event["direction"], event["reason_code"]) == ("to_client", "answer_refused")
+    assert answer["error"]["data"]["agentfence"]["reason_code"] == "answer_refused"
+    assert answer["error"]["data"]["agentfence"]["call_id"] == event["call_id"]
+    assert "not strict JSON" in event["reason"]
+
+
+def test_answer_of_a_call_may_be_larger_than_a_list_of_tools(talk: Talk) -> None:
+    large = result(1, {"tools": [{"name": "x" * 3_000}] * 2_100})
+
+    assert forwarded(talk.server(large)) == [large]
 
 
 def test_log_line_in_a_stream_ends_nothing(over_http: Talk) -> None:
@@ -177,6 +190,8 @@ def test_post_that_the_server_did_not_take_ends_its_own_calls_alone(over_http: T
 
     gone = post_failed(over_http.gate, posted, over_http.conversation, over_http.circumstances, "refused")
     assert codes(gone) == [(5, -32002)]
+    assert [event["status"] for event in answer_events(gone)] == ["unanswered"]
+    assert [message["error"]["message"] for message in forwarded(gone)] == ["refused"]
     assert post_failed(over_http.gate, posted, over_http.conversation, over_http.circumstances, "") == ()
     assert len(over_http.conversation.from_client) == 1
 
@@ -235,6 +250,10 @@ def test_server_that_goes_ends_the_calls_and_the_questions() -> None:
 
     assert kinds(effects) == ["Forward", "Withdraw", "Forward"]
     assert codes(effects) == [(1, -32002), ("2", -32002)]
+    (withdrawn,) = [effect.call_id for effect in effects if isinstance(effect, Withdraw)]
+    told = [message["error"] for message in forwarded(effects)]
+    assert [error["message"] for error in told] == ["it ended"] * 2
+    assert [error["data"]["agentfence"]["call_id"] for error in told] == ["call-1", withdrawn]
     assert server_gone(talk.gate, talk.conversation, talk.circumstances, "it ended") == ()
 
 

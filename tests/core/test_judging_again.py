@@ -200,3 +200,16 @@ def test_call_counts_from_when_a_person_was_asked() -> None:
     assert kinds(talk.agent(call("send", 2))) == ["Record", "Answer"]
     talk.time = NOW + 60
     assert kinds(talk.agent(call("send", 3))) == ["Ask"]
+
+
+def test_member_that_is_judged_again_and_then_not_sent_is_not_counted() -> None:
+    rules = LIMITED.format("allow", 1).replace("{send:", "{a: ask, b: ask, limited:", 1)
+    talk, first = asked(HEAD + rules, call("limited", 1), call("a", 2), call("b", 3), on_batch="evaluate")
+    talk.adopt(HEAD + rules + "groups: {g: [x]}\n")
+    talk.time += 1
+    second = talk.say(first)
+    talk.time += 1
+    assert not forwarded(talk.say(second, "denied"))
+
+    assert forwarded(talk.agent(call("limited", 4)))
+    assert not forwarded(talk.agent(call("limited", 5)))

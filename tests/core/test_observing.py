@@ -6,12 +6,12 @@ import json
 from typing import Any
 
 import pytest
-from talking import NOW, make_gate
+from talking import NOW, Talk, events, make_gate, request, result
 
 from agentfence.core.answers import server_message
 from agentfence.core.constraints.interface import Circumstances
 from agentfence.core.effects import Forward, Record
-from agentfence.core.engine import Engine
+from agentfence.core.engine import Call, Engine
 from agentfence.core.errors import UsageError
 from agentfence.core.known_tools import MOST_TOOLS, KnownTool, KnownTools, digest_of
 from agentfence.core.observing import _MOST_NOTES
@@ -104,6 +104,17 @@ def test_calls_are_held_to_the_tools_own_schema(arguments: dict[str, Any], code:
     agent.list(READ)
 
     assert agent.call("read", **arguments) == code
+
+
+@pytest.mark.parametrize(("arguments", "told"), [({}, "fails: "), ({"path": "a"}, "holds")])
+def test_what_is_told_of_a_call_names_the_tools_own_schema(arguments: dict[str, Any], told: str) -> None:
+    agent, steps = Agent(VALIDATED), list[str]()
+    agent.list(READ)
+    call = Call("read", arguments, None, "http://127.0.0.1:1")
+    decision = agent.gate.engine.decide_call(call, agent.session, Circumstances(NOW), steps.append)
+
+    assert any(step.startswith(f"the tool's own schema: {told}") for step in steps)
+    assert ("the tool's own schema" in decision.reason) is (told == "fails: ")
 
 
 def test_calls_pass_where_no_schema_was_seen_or_asked_for() -> None:
@@ -357,6 +368,40 @@ def test_what_is_kept_of_many_servers_is_bounded_and_those_of_most_are_forgotten
     assert not tools.has_forgotten("small")
     assert sum(tools.find(server, "t") is not None for server in "abcde") == 4
     assert [tools.has_forgotten(server) for server in "abcde"].count(True) == 1
+
+
+def test_tool_that_a_list_names_twice_alike_is_one() -> None:
+    agent = Agent(ALLOW + "pins: require\n", Lock({"http://127.0.0.1:1": {"read": pin_of(READ)}}))
+
+    assert agent.list(READ, dict(reversed(READ.items())), READ) == ([], ["read"] * 3)
+    assert agent.call("read", path="a") == ""
+
+
+@pytest.mark.parametrize("method", ["tools/call", "resources/list", "vendor/tools"])
+def test_other_results_that_hold_tools_change_none(method: str) -> None:
+    agent = Agent(ALLOW + "pins: require\n", Lock({"http://127.0.0.1:1": {"read": pin_of(READ)}}))
+    changed = {"tools": [{**READ, "description": "changed"}]}
+
+    assert agent.exchange(method, {"name": "read"}, changed) == ([], changed)
+    assert agent.call("read", path="a") == ""
+
+
+def test_each_oddity_of_a_tool_has_a_note_on_each_server_that_says_which_tool() -> None:
+    agent = Agent(ALLOW + "pins: observe\n")
+    odd = {"name": "odd", "description": "a\u200bb"}
+    notes = [agent.list(odd, origin=origin)[0] for origin in ("http://a.example", "http://b.example") * 2]
+
+    assert notes[0] == ["tool_unpinned", "tool_text_hidden"]
+    assert notes[1] == ["tool_unpinned", "tool_name_shared", "tool_text_hidden"]
+    assert notes[2:] == [["tool_name_shared"], []]
+
+
+def test_note_has_the_tool_and_the_digest_that_would_pin_it() -> None:
+    talk = Talk(ALLOW + "pins: observe\n")
+    talk.agent(request("tools/list"))
+    (note,) = events(talk.server(result(1, {"tools": [READ]})))
+
+    assert (note["tool"], note["digest"]) == ("read", digest_of(READ))
 
 
 def test_server_under_another_name_takes_the_room_of_what_it_replaces() -> None:

@@ -445,10 +445,14 @@ def test_log_is_told_once_that_something_was_forgotten(monkeypatch: pytest.Monke
         agent.call("web", "fetch")
         effects = agent.get("web", result={"content": [{"type": "text", "text": f"{number}abcdefgh" * 4}]})
         told += [
-            e.event["reason_code"] for e in effects if isinstance(e, Record) and "reason_code" in e.event
+            (number, e.event["reason_code"])
+            for e in effects
+            if isinstance(e, Record) and "reason_code" in e.event
         ]
 
-    assert told == ["taint_forgotten"]
+    ((number, reason_code),) = told
+    assert reason_code == "taint_forgotten"
+    assert number > 0, "at first nothing was forgotten"
 
 
 def remembered(*texts: str) -> tuple[TaintRules, TaintMemory]:
@@ -585,3 +589,42 @@ def test_members_of_a_batch_share_what_may_be_compared() -> None:
     assert forwarded(talk.agent(call("send", 2, text=half)))
     assert forwarded(talk.agent(call("send", 3, text=half)))
     assert not forwarded(talk.agent([call("send", 4, text=half), call("send", 5, text=half)]))
+
+
+TASK: dict[str, Any] = {
+    "jsonrpc": "2.0",
+    "method": "notifications/tasks",
+    "params": {"taskId": "t", "result": {"text": SECRET}},
+}
+
+
+@pytest.mark.parametrize(
+    ("section", "message", "taints"),
+    [
+        ("sources: [work]", TASK, True),
+        ("sources: [fetch]", TASK, False),
+        ("trusted_tools: [work]", TASK, False),
+        ("trusted_tools: [work]", TASK | {"params": {"taskId": "other", "text": SECRET}}, True),
+        ("trusted_tools: [work]", TASK | {"method": "notifications/message"}, True),
+    ],
+)
+def test_result_of_a_task_goes_by_its_tool_however_it_comes(
+    section: str, message: dict[str, Any], taints: bool
+) -> None:
+    talk = Talk(f'version: "1"\ndefaults: {{decision: allow}}\ntaint: {{enabled: true, {section}}}\n')
+    talk.agent(call("work", 1))
+    talk.server(result(1, {"resultType": "task", "taskId": "t"}))
+    talk.server(message)
+
+    assert bool(forwarded(talk.agent(call("send", 2, text=SECRET)))) is not taints
+
+
+def test_source_on_a_server_without_a_name_is_the_tool() -> None:
+    talk = Talk('version: "1"\ndefaults: {decision: allow}\ntaint: {enabled: true}\n')
+    talk.agent(call("fetch", 1))
+    talk.server(result(1, {"text": SECRET}))
+
+    assert (
+        asked(talk.agent(call("send", 2, text=SECRET)))
+        == "argument `text` is derived from what `fetch` returned"
+    )
