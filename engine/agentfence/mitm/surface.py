@@ -37,6 +37,7 @@ from agentfence.mitm.requests import (
     json_response,
     name_server,
     origin_of,
+    reads_events,
     response_to,
     sender_of,
     snapshot_of,
@@ -151,6 +152,7 @@ class Surface(AnswerSide):
             name_server(flow.request)
         if exchange.stage is Stage.PASSED:
             self._end_behind(flow.request, exchange)
+            self._ask_for_plain_events(flow.request)
         if self.display.has_view:  # where it can be edited until it is sent, also while its server is called
             exchange.sent = snapshot_of(flow.request)
 
@@ -162,6 +164,12 @@ class Surface(AnswerSide):
         ):
             end_connection(request)
             exchange.ends_connection = True
+
+    def _ask_for_plain_events(self, request: http.Request) -> None:
+        """Have an event stream that may turn out to be MCP's come so that it can be read then."""
+        if request.method == "GET" and reads_events(request) and self._sorter.is_judged(request.host):
+            plain = {b"accept-encoding": b"identity"}
+            request.headers.fields = with_fields(request.headers.fields, plain)
 
     def change_since(self, flow: http.HTTPFlow) -> str | None:
         """Say what somebody did in a view to a request since it was judged."""
