@@ -108,7 +108,9 @@ class EndpointTap:
                 rest = self._rest_after(event)
                 if rest is not None:
                     self._rest = rest
-                    return [received[:position], *rest(received[position:])]
+                    # Without its empty line nobody takes an event that is too large for one.
+                    passed = received[: position if isinstance(event, ServerEvent) else position - len(line)]
+                    return [*filter(None, [passed]), *rest(received[position:])]
         return [received] if received else []
 
     def _rest_after(self, event: ServerEvent | Overlong) -> Piecewise | None:
