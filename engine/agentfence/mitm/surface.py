@@ -15,6 +15,7 @@ from agentfence.core.effects import Answer, Ask, Drop, Forward, Withdraw
 from agentfence.core.event_stream import message_event
 from agentfence.core.http.detection import prefix_shows_message, shows_jsonrpc
 from agentfence.core.http.message import single
+from agentfence.core.http.peers import Peers
 from agentfence.core.http.request_rules import check_body
 from agentfence.core.http.traffic import Free, Held, Refused, Watched, unlisted_refusal
 from agentfence.core.session import Conversation, Transport
@@ -85,13 +86,18 @@ class Surface(AnswerSide):
         self._agents = Agents()
         self._heads = RequestHeads()
         self._asked = AskedCalls()
+        self._peers = Peers()
 
     def prepare(self, policy: Policy) -> Callable[[], None]:
         """Give what is to be done once another policy is in force: sort by it, and forget nothing."""
         sorter = self._make_sorter(policy, self._sorter)
+        names = self._peers.renamed(sorter)
 
         def adopt() -> None:
             self._sorter = sorter
+            self._peers.rename(names)
+            self._agents.rename_servers(names)
+            self.exchanges.rename_servers(names)
 
         return adopt
 
@@ -273,6 +279,7 @@ class Surface(AnswerSide):
             exchange.stage = Stage.PASSED
             return None
         self._join(flow, exchange, request, agent)
+        self._peers.meet(conversation, request)
         exchange.stage = Stage.JUDGED
         self.display.notes.begin(flow)
         refused = self._refused_unread(exchange.head, body, conversation)

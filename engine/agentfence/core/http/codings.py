@@ -80,6 +80,7 @@ class _Members:
 
     def __init__(self, coding: str) -> None:
         self._coding = coding
+        self._keeps_rest = coding in {"br", "zstd"}
         self._member: Any = None
         self._left = _MAX_MEMBERS
 
@@ -93,7 +94,7 @@ class _Members:
             content = self._undo(packed)
             while content:
                 yield content
-                content = self._undo(getattr(self._member, "unconsumed_tail", b""))
+                content = self._undo(b"" if self._keeps_rest else self._member.unconsumed_tail)
             if self._coding == "br" or not self._member.eof:
                 return
             packed, self._member = self._member.unused_data, None
