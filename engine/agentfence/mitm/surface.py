@@ -389,7 +389,9 @@ class Surface(AnswerSide):
             exchange.stage = Stage.PASSED  # another addon's own answer
             flow.response.headers["connection"] = "close"
             return flow.response
-        if isinstance(exchange.sorted, Refused):
+        if (
+            isinstance(exchange.sorted, Refused) and not is_head
+        ):  # what would allow it may be in the rest of it
             return self._answer_unread(exchange.sorted, exchange)
         limit = f"{MAX_HEAD} bytes or {MOST_FIELDS} fields of a head" if is_head else None
         headers = headers_of(flow.request.headers)
