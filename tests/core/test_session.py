@@ -108,3 +108,23 @@ def test_what_is_known_of_a_server_stays_when_its_name_changes(session: Session)
         assert session.tasks_at_servers.find(conversation.peer, "t") is task
     assert session.tasks_at_servers.find("files", "t") is None
     assert session.tasks_at_servers.find("other", "t") is task
+
+
+def test_servers_may_swap_their_names(session: Session) -> None:
+    tools = {name: KnownTool(f"sha256:{name}", "x" * 10) for name in "abc"}
+    for name, tool in tools.items():
+        session.tools.learn(name, "read", tool)
+    session.rename_servers({"a": "b", "b": "a", "unknown": "c"})
+
+    assert [session.tools.find(name, "read") for name in "abc"] == [tools["b"], tools["a"], tools["c"]]
+
+
+def test_an_exchange_over_http_goes_on_under_the_new_name(session: Session) -> None:
+    conversation = Conversation(session, Transport.HTTP, None)
+    conversation.origin = "https://h:443"
+    servers = []
+    for names in ({}, {"https://h:443": "a", "a": "b"}, {"a": "b"}, {"b": "https://h:443"}):
+        conversation.go_on_as(names)
+        servers.append(conversation.server)
+
+    assert servers == [None, "a", "b", None]

@@ -41,9 +41,12 @@ def test_tasks_stay_known_under_another_name_of_their_server() -> None:
     known = KnownTasks()
     known.learn(None, "t", TASK)
     known.learn("github", "t", TASK)
-    known.rename(None, "files")
+    known.rename({None: "files"})
 
     assert [known.find(server, "t") for server in ("files", "github", None)] == [TASK, TASK, None]
+    known.rename({"files": "github", "github": "files"})
+    known.rename({"files": "disk"})
+    assert [known.find(server, "t") for server in ("disk", "github", "files")] == [TASK, TASK, None]
 
 
 def test_oldest_tasks_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import pytest
 from audit_logs import kinds_in, status_of
 from e2e.fence import LAUNCHES, POLICY, body_of, call_body, post, relay, send_raw, start_proxy, write_policy
+from e2e.network import Request, Response, start_recording_upstream
 from e2e.process import Process
 from e2e.test_relay import ANSWERING, server
 
@@ -105,6 +106,35 @@ def test_relay_knows_its_servers_tools_by_the_name_that_a_changed_policy_gives_i
             assert json.loads(process.read_line())["error"]["data"]["agentfence"]["reason_code"] == (
                 "schema_mismatch"
             )
+
+
+def test_proxy_knows_its_servers_tools_by_the_name_that_a_changed_policy_gives_it(tmp_path: Path) -> None:
+    def answer(request: Request) -> Response:
+        result = {"content": [], "tools": [{"name": "read_file", "inputSchema": {"required": ["path"]}}]}
+        message = {"jsonrpc": "2.0", "id": json.loads(request.body)["id"], "result": result}
+        return Response(json.dumps(message).encode())
+
+    with start_recording_upstream() as upstream:
+        upstream.answer = answer
+        origin = upstream.url.removesuffix("/mcp")
+        policy = f"""version: "1"
+defaults: {{decision: allow}}
+validate_arguments: true
+servers: {{first: {{url: "{origin}/mcp"}}, second: {{url: "{origin}/other"}}}}
+"""
+        swapped = policy.replace("/mcp", "/x").replace("/other", "/mcp").replace("/x", "/other")
+        with start_proxy(tmp_path, launch="launcher", policy=policy) as proxy:
+            listing = b'{"jsonrpc":"2.0","id":0,"method":"tools/list"}'
+            send_raw(proxy.port, post(upstream.url, listing, host=origin.removeprefix("http://")))
+            for changed in (swapped, policy.replace("/mcp", "/elsewhere"), policy.replace("first", "third")):
+                write_policy(tmp_path, changed)
+                os.kill(proxy.process.pid, signal.SIGHUP)
+                while "was loaded again" not in proxy.process.read_line():
+                    continue
+                call = post(upstream.url, call_body("read_file", 1), host=origin.removeprefix("http://"))
+
+                code = body_of(send_raw(proxy.port, call))["error"]["data"]["agentfence"]["reason_code"]
+                assert code == "schema_mismatch"
 
 
 def test_relay_ends_a_server_that_the_policy_now_blocks(tmp_path: Path) -> None:

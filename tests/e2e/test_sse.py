@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import queue
 from typing import TYPE_CHECKING, Any
@@ -21,7 +22,7 @@ from e2e.network import (
 from e2e.parts import LIST, Call, Outcome, SdkLine, Step, call, run_client, start_http_server
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
 pytestmark = pytest.mark.e2e
@@ -376,3 +377,57 @@ def test_other_event_streams_pass_as_they_come(unlisted: tuple[str, RecordingUps
         text = client.get(upstream.url, headers={"Accept": "text/event-stream"}).content
 
     assert text == b"".join(pieces)
+
+
+@pytest.mark.parametrize("accept", ["text/event-stream", "*/*"])
+@pytest.mark.parametrize("pack", [gzip.compress, bytes])
+def test_stream_in_a_coding_announces_nothing_unread(
+    pack: Callable[[bytes], bytes], accept: str, unlisted: tuple[str, RecordingUpstream, Proxy]
+) -> None:
+    """One that only some read as encoded (`x`) is read as it is; of the others none comes to its endpoint."""
+    treatment, upstream, proxy = unlisted
+    server = Server(upstream, proxy)
+    coding = "x" if pack is bytes else "gzip"
+    headers = (*EVENT_STREAM, ("Content-Encoding", coding))
+    upstream.answer = lambda request: (
+        Response(iter(server.pieces.get, None), headers=headers)
+        if request.method == "GET"
+        else server.receipt
+    )
+    announcement = b"event: endpoint\ndata: /%s?s=1\n\n" % coding.encode()
+    pieces = [pack(b": hi\n\n"), pack(announcement)]
+    server.say(*pieces, None)
+    origin = upstream.url.removesuffix("/mcp")
+    with httpx.Client(proxy=proxy.origin, timeout=20) as client:
+        sent = {"Accept": accept, "Accept-Encoding": "gzip"}
+        with client.stream("GET", f"{origin}/any", headers=sent) as stream:
+            passed = b"".join(stream.iter_raw())
+        posted = client.post(
+            f"{origin}/{coding}?s=1", content=call_body("delete_file"), headers={"Content-Type": "image/png"}
+        )
+
+    is_kept_back = treatment != "pass" and pack is gzip.compress
+    is_asked_plain = treatment != "pass" and accept != "*/*"
+    assert (pieces[1] in passed) is not is_kept_back
+    assert upstream.requests[0].header("accept-encoding") == ["identity" if is_asked_plain else "gzip"]
+    if is_kept_back:
+        assert "answer_refused" in {event["reason_code"] for event in proxy.events}
+    else:
+        assert len(server.posted) == (treatment == "pass")
+        assert posted.status_code == {"inspect": 415, "block": 200, "pass": 202}[treatment]
+
+
+def test_other_streams_in_a_coding_pass_as_they_come(
+    unlisted: tuple[str, RecordingUpstream, Proxy],
+) -> None:
+    _, upstream, proxy = unlisted
+    server = Server(upstream, proxy)
+    headers = (*EVENT_STREAM, ("Content-Encoding", "gzip"))
+    upstream.answer = lambda _: Response(iter(server.pieces.get, None), headers=headers)
+    packed = gzip.compress(b"event: price\ndata: no endpoint\n\n" * 5_000)
+    server.say(packed[:99], packed[99:], None)
+    with (
+        httpx.Client(proxy=proxy.origin, timeout=20) as client,
+        client.stream("GET", upstream.url) as stream,
+    ):
+        assert b"".join(stream.iter_raw()) == packed

@@ -5,12 +5,15 @@ from __future__ import annotations
 from functools import lru_cache
 from ipaddress import ip_address
 from math import inf
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from agentfence.core.session import Session
 from agentfence.core.shares import Shares
 from agentfence.core.taint_pool import TaintPool
 from agentfence.core.values import frozen
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 _MAX_AGENTS: Final = 10_000
 _MAX_AGENTS_OF_ONE: Final = 1_000
@@ -60,6 +63,11 @@ class Agents:
             session = Session(agent.client, is_identified=agent.is_identified, taint=taint, owner=agent.owner)
             self._sessions.keep(agent.client, session, agent.owner, 0)
         return session
+
+    def rename_servers(self, names: Mapping[str, str]) -> None:
+        """Have all agents keep what they know of servers under other names."""
+        for session in self._sessions.values():
+            session.rename_servers(names)
 
 
 @lru_cache(maxsize=1024)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 from agentfence.core.values import frozen
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from agentfence.core.constraints.interface import Json
     from agentfence.core.tool_schemas import OwnSchema
@@ -78,14 +78,11 @@ class KnownTools:
         while self._size > _MOST_CHARACTERS_OF_ALL:
             self._forget(max(self._servers, key=lambda other: self._servers[other].size))
 
-    def rename(self, before: str, now: str) -> None:
-        """Keep what is known of a server under another name."""
-        tools = self._servers.pop(before, None)
-        if tools is None:
-            return
-        replaced = self._servers.get(now)
-        self._size -= 0 if replaced is None else replaced.size
-        self._servers[now] = tools
+    def rename(self, names: Mapping[str, str]) -> None:
+        """Keep what is known of servers under other names."""
+        moved = {now: self._servers.pop(before) for before, now in names.items() if before in self._servers}
+        self._servers |= moved
+        self._size = sum(tools.size for tools in self._servers.values())
 
     def other_peers_with(self, peer: str, name: str) -> list[str]:
         """Give the other servers that have a tool of this name."""

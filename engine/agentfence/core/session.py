@@ -23,7 +23,7 @@ from agentfence.core.taint_memory import TaintMemory
 from agentfence.core.tasks import KnownTasks
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from agentfence.core.calls_in_flight import CallInFlight
     from agentfence.core.effects import Approval
@@ -111,6 +111,11 @@ class Session:
         if calls and time in calls:
             calls.remove(time)
 
+    def rename_servers(self, names: Mapping[str, str]) -> None:
+        """Keep what is known of servers under other names, all at once: two may have changed theirs."""
+        for known in (self.tools, self.tasks_at_servers, self.tasks_at_agent):
+            known.rename(names)
+
     def approval_for(self, key: str) -> Approval | None:
         """Give the approval that a person let hold for `key`."""
         return self._approved.get(key)
@@ -170,10 +175,13 @@ class Conversation:
 
     def rename_server(self, name: str | None) -> None:
         """Go on under the name that a changed policy has for the server; what is known of it stays."""
-        before, session = self.peer, self.session
-        self.server = name
-        for known in (session.tools, session.tasks_at_servers, session.tasks_at_agent):
-            known.rename(before, self.peer)
+        before, self.server = self.peer, name
+        self.session.rename_servers({before: self.peer})
+
+    def go_on_as(self, names: Mapping[str, str]) -> None:
+        """Go on under the server's new name, where `names` has one; see `Session.rename_servers`."""
+        name = names.get(self.peer, self.peer)
+        self.server = None if name == self.origin else name
 
     @property
     def is_joined(self) -> bool:

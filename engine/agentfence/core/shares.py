@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from agentfence.core.values import slotted
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable
+    from collections.abc import Hashable, Iterator
 
 
 @slotted
@@ -49,6 +49,10 @@ class Shares[Key: Hashable, Value]:
         entry.used_at = time
         self._of_owner[entry.owner].move_to_end(key)
         return entry.value
+
+    def values(self) -> Iterator[Value]:
+        """Give all values; none of them counts as used."""
+        return (entry.value for entry in self._entries.values())
 
     def keep(self, key: Key, value: Value, owner: str, time: float) -> None:
         """Put `value` under `key`, in the share of `owner`."""

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 from agentfence.core.values import frozen
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from agentfence.core.constraints.interface import Json
     from agentfence.core.policy.model import Verdict
 
@@ -48,12 +50,10 @@ class KnownTasks:
         if len(self._tasks) > _MAX_TASKS:
             self._tasks.popitem(last=False)
 
-    def rename(self, before: str, now: str) -> None:
-        """Keep a server's tasks under another name of it."""
+    def rename(self, names: Mapping[str, str]) -> None:
+        """Keep the tasks of servers under other names."""
         tasks = self._tasks.items()
-        self._tasks = OrderedDict(
-            ((now if peer == before else peer, task_id), task) for (peer, task_id), task in tasks
-        )
+        self._tasks = OrderedDict(((names.get(peer, peer), task_id), task) for (peer, task_id), task in tasks)
 
     def find(self, peer: str, task_id: str) -> Task | None:
         """Give the task; None when no answer has named it."""

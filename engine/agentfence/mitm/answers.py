@@ -26,6 +26,7 @@ from agentfence.core.http.answer_rules import (
     AnswerKind,
     classify_answer,
     decode_answer,
+    known_codings,
     may_be_message,
     passes_unawaited,
     passes_unread,
@@ -35,8 +36,8 @@ from agentfence.core.http.endpoints import DEFAULT_PORTS
 from agentfence.core.http.hosts import Origin, parse_authority
 from agentfence.core.http.message import single
 from agentfence.core.http.redirects import is_for_an_agent, target_of_redirect
+from agentfence.core.http.sse_endpoints import LONGEST, announced_target
 from agentfence.core.http.sse_endpoints import NAME as ENDPOINT
-from agentfence.core.http.sse_endpoints import announced_target
 from agentfence.core.http.traffic import Free, Refused, Watched, unlisted_refusal
 from agentfence.core.http_sessions import HttpSessions, SessionKey
 from agentfence.core.jsonrpc import error_answer, parse_json
@@ -59,7 +60,7 @@ from agentfence.mitm.requests import (
     with_fields,
 )
 from agentfence.mitm.sse_streams import SseStream, SseStreams
-from agentfence.mitm.streams import EndpointTap, EventRelay, MetadataTap
+from agentfence.mitm.streams import EncodedTap, EndpointTap, EventRelay, MetadataTap
 from agentfence.mitm.transports import close_server
 
 if TYPE_CHECKING:
@@ -182,10 +183,26 @@ class AnswerSide:
                 exchange.instead = json_response(502, _OTHER_PROTOCOL)
         elif isinstance(exchange.sorted, Free) and exchange.sorted.is_metadata:
             response.stream = MetadataTap(lambda body: self._learn_metadata(flow, body))
-        elif _may_announce(flow, response):
-            response.stream = EndpointTap(lambda said: self._take_over(flow, exchange, said))
+        elif _may_announce(flow, response) and self._sorter.is_judged(flow.request.host):
+            response.stream = self._tap(flow, exchange, response)
         else:
             response.stream = True
+
+    def _tap(self, flow: http.HTTPFlow, exchange: Exchange, response: http.Response) -> Piecewise:
+        """Give what passes a stream on that may turn out to be MCP's."""
+
+        def end(problem: str) -> Piecewise:
+            circumstances, gate = self.fence.circumstances(), self.fence.gate
+            refused = refuse_answer(gate, b"", exchange.conversation, circumstances, problem)
+            self.fence.record(refused, note=exchange.note)
+            exchange.stage = Stage.ANSWERED
+            close_server(flow)
+            return _nothing
+
+        codings = known_codings(headers_of(response.headers))
+        if codings:
+            return EncodedTap(codings, end)
+        return EndpointTap(lambda said: self._take_over(flow, exchange, said), end)
 
     def _learn_metadata(self, flow: http.HTTPFlow, body: bytes) -> None:
         """Keep which endpoints OAuth metadata names, so that their traffic passes."""
@@ -357,6 +374,8 @@ class AnswerSide:
         refuse as another origin's: then it is told the path alone.
         """
         announced = event.data or b""
+        if len(announced) > LONGEST:  # it is not learned, so nobody is to post there
+            return b""
         self._learn_endpoint(flow, exchange, announced)
         target = self._announced_target(flow, announced)
         if target is None or not is_reverse(flow) or b"//" not in announced:
@@ -539,7 +558,7 @@ def _may_announce(flow: http.HTTPFlow, response: http.Response) -> bool:
     """Whether a stream that is no business of the fence so far may turn out to be MCP's."""
     headers = headers_of(response.headers)
     is_stream = classify_answer(response.status_code, headers) is AnswerKind.EVENT_STREAM
-    return flow.request.method == "GET" and is_stream and "content-encoding" not in response.headers
+    return flow.request.method == "GET" and is_stream
 
 
 def _make_endless(request: http.Request, response: http.Response) -> None:

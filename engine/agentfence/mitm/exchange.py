@@ -13,6 +13,8 @@ from weakref import WeakKeyDictionary
 from agentfence.core.values import field, slotted
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from mitmproxy import http
 
     from agentfence.core.http.traffic import Sorted
@@ -78,6 +80,11 @@ class Exchanges:
     def find(self, flow: http.HTTPFlow) -> Exchange | None:
         """Give the exchange of `flow`; None when it was never sorted."""
         return self._by_flow.get(flow)
+
+    def rename_servers(self, names: Mapping[str, str]) -> None:
+        """Have those that are open go on under the new names of servers."""
+        for exchange in list(self._by_flow.values()):
+            exchange.conversation.go_on_as(names)
 
     def open(self, flow: http.HTTPFlow, exchange: Exchange) -> None:
         """Keep `exchange` for as long as `flow` exists."""

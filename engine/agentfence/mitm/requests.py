@@ -92,6 +92,11 @@ def _name_of(scheme: str, host: str, port: int) -> bytes:
     return hostport(scheme, host, port).encode("utf-8", "surrogateescape")
 
 
+def reads_events(request: http.Request) -> bool:
+    """Whether a client says that it reads an event stream as the answer."""
+    return "event-stream" in request.headers.get("accept", "").lower()
+
+
 def end_connection(request: http.Request) -> None:
     """Have the server take nothing behind this request for another one.
 

@@ -11,6 +11,7 @@ from weakref import ref
 from agentfence.core.calls_in_flight import CallsInFlight
 from agentfence.core.http.sse_endpoints import plain_target
 from agentfence.core.http_sessions import HttpSession
+from agentfence.mitm.requests import reads_events
 
 if TYPE_CHECKING:
     from mitmproxy import http
@@ -71,7 +72,7 @@ class SseStreams:
             return None
         key = _key(flow, client, request.path)
         found = self._by_endpoint.get(key, [])
-        if len(found) != 1 or (key[3] == found[0].target and _reads_streams(request)):
+        if len(found) != 1 or (key[3] == found[0].target and reads_events(request)):
             return None
         return found[0]
 
@@ -83,10 +84,6 @@ class SseStreams:
             if not streams:
                 del self._by_endpoint[key]
         stream.endpoints.clear()
-
-
-def _reads_streams(request: http.Request) -> bool:
-    return "event-stream" in request.headers.get("accept", "").lower()
 
 
 def _key(flow: http.HTTPFlow, client: str, target: str) -> EndpointKey:

@@ -9,15 +9,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from agentfence.core.event_stream import EventSplitter, Overlong, ServerEvent
+from agentfence.core.http.codings import Unpacking
+from agentfence.core.http.sse_endpoints import LONGEST, NamesEndpoint
 from agentfence.core.http.sse_endpoints import NAME as ENDPOINT
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
     type Piecewise = Callable[[bytes], Iterable[bytes]]
 
 _MAX_METADATA: Final = 1_048_576
-_MAX_ANNOUNCEMENT: Final = 16_384
 
 
 class EventRelay:
@@ -78,13 +79,21 @@ class MetadataTap:
 class EndpointTap:
     """Passes an event stream as it comes, until an event announces where agents post their messages.
 
-    From that event's end on, the stream is one of MCP 2024-11-05, and is read like one.
+    From that event's end on, the stream is one of MCP 2024-11-05, and is read like one. It ends with an
+    announcement that is too large to be kept.
     """
 
-    def __init__(self, take_over: Callable[[bytes], Piecewise | None]) -> None:
-        """Take what is told each announcement, and gives what reads the rest; None: pass it as it comes."""
+    def __init__(
+        self, take_over: Callable[[bytes], Piecewise | None], end: Callable[[str], Piecewise]
+    ) -> None:
+        """Take what is told each announcement, and gives what reads the rest; None: pass it as it comes.
+
+        `end` is told why the stream must not go on.
+        """
         self._take_over = take_over
-        self._splitter = EventSplitter(_MAX_ANNOUNCEMENT)
+        self._end = end
+        self._splitter = EventSplitter(LONGEST)
+        self._names = NamesEndpoint()
         self._rest: Piecewise | None = None
 
     def __call__(self, received: bytes) -> Iterable[bytes]:
@@ -94,14 +103,48 @@ class EndpointTap:
         position = 0
         for line in received.splitlines(keepends=True):
             position += len(line)
+            self._names.read(line)
             for event in self._splitter.feed(line):
                 rest = self._rest_after(event)
                 if rest is not None:
                     self._rest = rest
-                    return [received[:position], *rest(received[position:])]
+                    # Without its empty line nobody takes an event that is too large for one.
+                    passed = received[: position if isinstance(event, ServerEvent) else position - len(line)]
+                    return [*filter(None, [passed]), *rest(received[position:])]
         return [received] if received else []
 
     def _rest_after(self, event: ServerEvent | Overlong) -> Piecewise | None:
-        if isinstance(event, Overlong) or event.name != ENDPOINT or event.data is None:
+        names_endpoint, self._names = self._names.is_found, NamesEndpoint()
+        if isinstance(event, Overlong):
+            return self._end("it announces an endpoint in a large event") if names_endpoint else None
+        if event.name != ENDPOINT or event.data is None:
             return None
         return self._take_over(event.data)
+
+
+class EncodedTap:
+    """Passes an event stream in a content coding as it comes, up to where an event announces an endpoint.
+
+    What follows would be messages that nobody has judged, in a coding that cannot be left in the middle.
+    Servers are asked for such streams without one, so that hardly an honest one gets here.
+    """
+
+    def __init__(self, codings: Sequence[str], end: Callable[[str], Piecewise]) -> None:
+        """Take the names of known codings in their order, and what is told why the stream must not go on."""
+        self._unpacking = Unpacking(codings)
+        self._names = NamesEndpoint()
+        self._end = end
+        self._rest: Piecewise | None = None
+
+    def __call__(self, received: bytes) -> Iterable[bytes]:
+        """Give what goes to the client now."""
+        if self._rest is None:
+            for content in self._unpacking.feed(received):
+                self._names.read(content)
+            if self._names.is_found:
+                self._rest = self._end("it announces an endpoint in a content coding")
+            elif self._unpacking.is_broken:
+                self._rest = self._end("its content coding cannot be undone")
+        if self._rest is not None:
+            return self._rest(received)
+        return [received] if received else []

@@ -15,6 +15,7 @@ from agentfence.core.effects import Answer, Ask, Drop, Forward, Withdraw
 from agentfence.core.event_stream import message_event
 from agentfence.core.http.detection import prefix_shows_message, shows_jsonrpc
 from agentfence.core.http.message import single
+from agentfence.core.http.peers import Peers
 from agentfence.core.http.request_rules import check_body
 from agentfence.core.http.traffic import Free, Held, Refused, Watched, unlisted_refusal
 from agentfence.core.session import Conversation, Transport
@@ -37,6 +38,7 @@ from agentfence.mitm.requests import (
     json_response,
     name_server,
     origin_of,
+    reads_events,
     response_to,
     sender_of,
     snapshot_of,
@@ -84,13 +86,18 @@ class Surface(AnswerSide):
         self._agents = Agents()
         self._heads = RequestHeads()
         self._asked = AskedCalls()
+        self._peers = Peers()
 
     def prepare(self, policy: Policy) -> Callable[[], None]:
         """Give what is to be done once another policy is in force: sort by it, and forget nothing."""
         sorter = self._make_sorter(policy, self._sorter)
+        names = self._peers.renamed(sorter)
 
         def adopt() -> None:
             self._sorter = sorter
+            self._peers.rename(names)
+            self._agents.rename_servers(names)
+            self.exchanges.rename_servers(names)
 
         return adopt
 
@@ -151,6 +158,7 @@ class Surface(AnswerSide):
             name_server(flow.request)
         if exchange.stage is Stage.PASSED:
             self._end_behind(flow.request, exchange)
+            self._ask_for_plain_events(flow.request)
         if self.display.has_view:  # where it can be edited until it is sent, also while its server is called
             exchange.sent = snapshot_of(flow.request)
 
@@ -162,6 +170,12 @@ class Surface(AnswerSide):
         ):
             end_connection(request)
             exchange.ends_connection = True
+
+    def _ask_for_plain_events(self, request: http.Request) -> None:
+        """Have an event stream that may turn out to be MCP's come so that it can be read then."""
+        if request.method == "GET" and reads_events(request) and self._sorter.is_judged(request.host):
+            plain = {b"accept-encoding": b"identity"}
+            request.headers.fields = with_fields(request.headers.fields, plain)
 
     def change_since(self, flow: http.HTTPFlow) -> str | None:
         """Say what somebody did in a view to a request since it was judged."""
@@ -265,6 +279,7 @@ class Surface(AnswerSide):
             exchange.stage = Stage.PASSED
             return None
         self._join(flow, exchange, request, agent)
+        self._peers.meet(conversation, request)
         exchange.stage = Stage.JUDGED
         self.display.notes.begin(flow)
         refused = self._refused_unread(exchange.head, body, conversation)
@@ -374,7 +389,9 @@ class Surface(AnswerSide):
             exchange.stage = Stage.PASSED  # another addon's own answer
             flow.response.headers["connection"] = "close"
             return flow.response
-        if isinstance(exchange.sorted, Refused):
+        if (
+            isinstance(exchange.sorted, Refused) and not is_head
+        ):  # what would allow it may be in the rest of it
             return self._answer_unread(exchange.sorted, exchange)
         limit = f"{MAX_HEAD} bytes or {MOST_FIELDS} fields of a head" if is_head else None
         headers = headers_of(flow.request.headers)

@@ -11,7 +11,7 @@ from backports import zstd
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agentfence.core.http.codings import End, Unpacked, guess_coding, unpack
+from agentfence.core.http.codings import End, Unpacked, Unpacking, guess_coding, unpack
 
 PLAIN = b'{"a":1}' * 500
 
@@ -98,3 +98,36 @@ def test_any_bytes_are_unpacked_within_the_limit(packed, coding, limit):
     unpacked = unpack(coding, packed, limit)
 
     assert unpacked is None or len(unpacked.content) <= limit
+
+
+def unpacked(codings, packed, size=10_000):
+    """What a stream in pieces of `size` bytes stands for, and whether it broke."""
+    unpacking = Unpacking(codings)
+    pieces = [packed[at : at + size] for at in range(0, len(packed), size)]
+    return b"".join(content for piece in pieces for content in unpacking.feed(piece)), unpacking.is_broken
+
+
+@pytest.mark.parametrize("size", [1, 7, 10_000])
+@pytest.mark.parametrize(("coding", "pack"), PACKERS[:-1])
+def test_a_stream_is_undone_as_it_comes(coding, pack, size):
+    assert unpacked([coding], pack(PLAIN), size) == (PLAIN, False)
+    assert unpacked(["gzip", coding], pack(gzip.compress(PLAIN)), size) == (PLAIN, False)
+    assert unpacked([], PLAIN, size) == (PLAIN, False)
+
+
+@pytest.mark.parametrize(("coding", "pack"), PACKERS[:-1])
+def test_what_cannot_be_undone_in_a_stream_is_told(coding, pack):
+    assert unpacked([coding], b"\xff" * 50)[1]
+    assert unpacked([coding], pack(PLAIN) + b"\xff" * 50)[1]
+    content, is_broken = unpacked([coding], pack(b"x" * 40_000_000), 100_000)
+    assert len(content) <= 16_777_216
+    assert is_broken
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, zlib.compress, zstd.compress])
+def test_members_of_a_stream_follow_each_other(pack):
+    coding = guess_coding(pack(b"a"))
+    assert coding is not None
+
+    assert unpacked([coding], pack(b"a") + pack(b"") + pack(b"b"), 3) == (b"ab", False)
+    assert unpacked([coding], pack(b"a") * 100) == (b"a" * 64, True)

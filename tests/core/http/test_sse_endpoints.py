@@ -5,7 +5,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentfence.core.http.hosts import Origin
-from agentfence.core.http.sse_endpoints import EndpointPaths, announced_target, plain_target
+from agentfence.core.http.sse_endpoints import (
+    EndpointPaths,
+    NamesEndpoint,
+    announced_target,
+    plain_target,
+)
 
 ORIGIN = Origin("https", "mcp.example.com", 443)
 
@@ -28,7 +33,7 @@ ORIGIN = Origin("https", "mcp.example.com", 443)
         (b"https://[broken/m", None),
         (b"https://mcp.example.com:99999/m", None),
         (b"javascript:alert(1)", None),
-        (b"/" + b"x" * 4_096, None),
+        (b"/" + b"x" * 16_384, None),
     ],
 )
 def test_endpoint_is_learned_on_the_streams_own_origin(announced: bytes, target: str | None) -> None:
@@ -69,3 +74,23 @@ def test_host_that_announces_many_paths_pushes_out_only_its_own() -> None:
     assert not paths.has("a.example", 80, frozenset({"/m"}))
     assert not paths.has("evil.example", 443, frozenset({"/0"}))
     assert paths.has("evil.example", 443, frozenset({"/299"}))
+
+
+@pytest.mark.parametrize("size", [1, 4, 1000])
+@pytest.mark.parametrize(
+    ("text", "is_found"),
+    [
+        (b"event: endpoint\ndata: /x\n\n", True),
+        (b"\xef\xbb\xbfevent:endpoint\r", True),
+        (b"data: x\r\nEvent : Endpoint \r\n", True),
+        (b": " + b"x" * 200 + b"\n  event: endpoint\n", True),
+        (b"event: endpoint", False),
+        (b"event: endpoints\nmyevent: endpoint\nevent: other\ndata: endpoint\n", False),
+    ],
+)
+def test_a_text_that_names_an_announcement_is_found(text, is_found, size):
+    names = NamesEndpoint()
+    for at in range(0, len(text), size):
+        names.read(text[at : at + size])
+
+    assert names.is_found is is_found

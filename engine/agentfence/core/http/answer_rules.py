@@ -15,7 +15,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from agentfence.core.errors import ProtocolViolation
-from agentfence.core.http.codings import End, unpack
+from agentfence.core.http.codings import KNOWN_CODINGS, End, unpack
 from agentfence.core.http.detection import shows_jsonrpc
 from agentfence.core.http.media_types import UTF_8, declared_charsets, declared_type
 from agentfence.core.http.message import list_members, values
@@ -169,6 +169,11 @@ def _asks_for_something(members: list[tuple[str, object]]) -> bool:
     for name in ("error", "data"):
         members = [inner for key, value in members if key == name for inner in members_of(value)]
     return any(key == "elicitations" for key, _ in members)
+
+
+def known_codings(headers: Headers) -> list[str]:
+    """Give the content codings of an answer that clients undo, in their order; they ignore others."""
+    return [coding for coding in _codings(headers) if coding in KNOWN_CODINGS]
 
 
 def _codings(headers: Headers) -> list[str]:

@@ -6,6 +6,7 @@ clients follow later ones too. Both SDKs refuse one on another origin, and here 
 
 from __future__ import annotations
 
+import re
 from math import inf
 from typing import Final
 from urllib.parse import unquote, urljoin, urlsplit
@@ -18,7 +19,13 @@ from agentfence.core.shares import Shares
 NAME: Final = b"endpoint"
 """The event that names an endpoint."""
 
-_LONGEST: Final = 4_096
+LONGEST: Final = 16_384
+"""Bytes of an announcement."""
+_NAMING: Final = re.compile(
+    rb"event(?<=[\r\n \t\xbf]event)[ \t]{0,8}:[ \t]{0,8}endpoint[ \t]{0,8}[\r\n]"  # \xbf ends a BOM
+)
+"""A line in lower case that some reader takes for the one that names an announcement."""
+_LONGEST_NAMING: Final = 64
 _MAX_PATHS: Final = 10_000
 _MAX_PATHS_OF_HOST: Final = 100
 
@@ -28,7 +35,7 @@ def announced_target(origin: Origin, base: str, announced: bytes) -> str | None:
 
     `origin` served the stream, from the path `base`.
     """
-    if len(announced) > _LONGEST:
+    if len(announced) > LONGEST:
         return None
     host = f"[{origin.host}]" if ":" in origin.host else origin.host
     try:
@@ -48,6 +55,23 @@ def plain_target(target: str) -> str:
     """Give the one spelling of a target by which the posts to an endpoint are found."""
     path, _, query = target.partition("?")
     return f"{plain_path(path)}?{unquote(query, errors='surrogateescape')}"
+
+
+class NamesEndpoint:
+    """Whether a text that comes in pieces names one of its events an announcement."""
+
+    __slots__ = ("_before", "is_found")
+
+    def __init__(self) -> None:
+        self._before = b"\n"
+        self.is_found = False
+
+    def read(self, piece: bytes) -> None:
+        """Look at one more piece."""
+        if not self.is_found:
+            text = self._before + piece.lower()
+            self.is_found = _NAMING.search(text) is not None
+            self._before = text[-_LONGEST_NAMING:]
 
 
 class EndpointPaths:
