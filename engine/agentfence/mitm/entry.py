@@ -49,10 +49,13 @@ class Guard:
         self._report_mistake = report_mistake
         self._is_running = False
         self._is_reverse = False
+        self._misgiven: dict[str, int] = {}
+        """How often a value was given for options of which the host would make something else, or crash."""
         self._watching: asyncio.Task[None] | None = None
 
     def load(self, loader: Loader) -> None:
         """Declare the options: plain text all, as the host swallows a bad number without a word."""
+        self._take_misgiven()
         for option in OPTIONS:
             if option.on_http:
                 shown = f"{option.help} (default: {option.default})" if option.default else option.help
@@ -60,6 +63,16 @@ class Guard:
                 loader.add_option(option.host_option, _TEXT_OR_NOTHING, None, shown)
         host_options.force(ctx.options)
         host_options.forbid_reset(ctx.options)
+
+    def _take_misgiven(self) -> None:
+        """Take the options that were not given once with a value, as `--set NAME VALUE` gives none at all."""
+        deferred = ctx.options.deferred
+        values = {name: getattr(given, "val", None) for name, given in deferred.items()}
+        for name in _OWN_OPTIONS & values.keys():
+            given = values[name]
+            if isinstance(given, list) and len(given) != 1:
+                self._misgiven[name] = len(given)
+                del deferred[name]
 
     def configure(self, updated: set[str]) -> None:
         """Hold the host's options; open the fence once, before a connection can be accepted.
@@ -109,7 +122,10 @@ class Guard:
         host_options.check(ctx.options)
         unknown = sorted(name for name in ctx.options.deferred if name.startswith("agentfence"))
         if unknown:
-            raise exceptions.OptionsError(f"unknown option `{unknown[0]}`: `--options` lists those there are")
+            raise exceptions.OptionsError(f"unknown option `{unknown[0]}`: {_advice_for(unknown[0])}")
+        for name, times in self._misgiven.items():
+            got = f"{times} values" if times else "no value"
+            raise exceptions.OptionsError(f"expected `{name}=VALUE` once, got {got}")
         if self._judge.surface is None:
             given = {o.name: getattr(ctx.options, o.host_option) for o in OPTIONS if o.on_http}
             self._judge.surface = self._armer.surface = open_surface(
@@ -124,6 +140,13 @@ class Guard:
             raise exceptions.OptionsError(
                 "the fence's options cannot be changed while it runs: start it again"
             )
+
+
+def _advice_for(unknown: str) -> str:
+    from difflib import get_close_matches  # only mistakes need it
+
+    close = get_close_matches(unknown, _OWN_OPTIONS, 1, 0.9)
+    return f"did you mean `{close[0]}`?" if close else "`--options` lists those there are"
 
 
 async def _watch(controls: RunControls) -> None:
