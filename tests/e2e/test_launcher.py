@@ -32,7 +32,7 @@ MISTAKES = {
     "an option of ours without its value": (
         ["--set", "agentfence_policy"],
         2,
-        "`agentfence_policy=VALUE` once",
+        "as `agentfence_policy=VALUE`, got none",
     ),
     "a bad number": (["--max-body", "0"], 2, "max_body"),
     "a policy that is not there": (["--policy", "nowhere.yaml"], 3, "nowhere.yaml"),

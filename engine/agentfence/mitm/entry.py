@@ -49,13 +49,13 @@ class Guard:
         self._report_mistake = report_mistake
         self._is_running = False
         self._is_reverse = False
-        self._misgiven: dict[str, int] = {}
-        """How often a value was given for options of which the host would make something else, or crash."""
+        self._misgiven: dict[str, str] = {}
+        """What was given for options that take one value."""
         self._watching: asyncio.Task[None] | None = None
 
     def load(self, loader: Loader) -> None:
         """Declare the options: plain text all, as the host swallows a bad number without a word."""
-        self._take_misgiven()
+        self._take_given()
         for option in OPTIONS:
             if option.on_http:
                 shown = f"{option.help} (default: {option.default})" if option.default else option.help
@@ -64,15 +64,24 @@ class Guard:
         host_options.force(ctx.options)
         host_options.forbid_reset(ctx.options)
 
-    def _take_misgiven(self) -> None:
-        """Take the options that were not given once with a value, as `--set NAME VALUE` gives none at all."""
+    def _take_given(self) -> None:
+        """Take what was given before the options were there as the text that it means.
+
+        In the host's config.yaml numbers and truth values are YAML's. What has no value, as `--set NAME
+        VALUE` without the `=`, the host would take for not given; on two it would crash.
+        """
         deferred = ctx.options.deferred
-        values = {name: getattr(given, "val", None) for name, given in deferred.items()}
-        for name in _OWN_OPTIONS & values.keys():
-            given = values[name]
-            if isinstance(given, list) and len(given) != 1:
-                self._misgiven[name] = len(given)
-                del deferred[name]
+        for name in _OWN_OPTIONS & deferred.keys():
+            given = deferred[name]
+            values = [] if given is None else getattr(given, "val", [given])
+            match values:
+                case [bool(value)]:
+                    deferred[name] = str(value).lower()
+                case [str() | int() | float() as value]:
+                    deferred[name] = str(value)
+                case _:
+                    del deferred[name]
+                    self._misgiven[name] = _described(values)
 
     def configure(self, updated: set[str]) -> None:
         """Hold the host's options; open the fence once, before a connection can be accepted.
@@ -123,9 +132,8 @@ class Guard:
         unknown = sorted(name for name in ctx.options.deferred if name.startswith("agentfence"))
         if unknown:
             raise exceptions.OptionsError(f"unknown option `{unknown[0]}`: {_advice_for(unknown[0])}")
-        for name, times in self._misgiven.items():
-            got = f"{times} values" if times else "no value"
-            raise exceptions.OptionsError(f"expected `{name}=VALUE` once, got {got}")
+        for name, got in self._misgiven.items():
+            raise exceptions.OptionsError(f"expected one value for `{name}`, as `{name}=VALUE`, got {got}")
         if self._judge.surface is None:
             given = {o.name: getattr(ctx.options, o.host_option) for o in OPTIONS if o.on_http}
             self._judge.surface = self._armer.surface = open_surface(
@@ -140,6 +148,17 @@ class Guard:
             raise exceptions.OptionsError(
                 "the fence's options cannot be changed while it runs: start it again"
             )
+
+
+def _described(values: list[object]) -> str:
+    match values:
+        case []:
+            return "none"
+        case [dict()]:
+            return "a mapping"
+        case [_]:
+            return "a list"
+    return f"{len(values)} values"
 
 
 def _advice_for(unknown: str) -> str:
