@@ -142,6 +142,30 @@ class TestReading:
             assert policy.tools.find(None, "t").constraints[0].follow_links is follows
 
 
+def test_relative_path_says_where_it_was_looked_for(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+    assert help_of("nowhere.yaml") == f"it was looked for in `{tmp_path}`; a full path is found from anywhere"
+    assert help_of(str(tmp_path / "nowhere.yaml")) is None
+    assert help_of("agentfence:nowhere") is None
+    (tmp_path / "folder.yaml").mkdir()
+    assert help_of("folder.yaml") is None
+
+
+def test_relative_path_in_a_folder_that_is_gone_says_so(tmp_path, monkeypatch):
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+
+    assert help_of("nowhere.yaml") == "the working folder, where its paths begin, is gone"
+
+
+def help_of(reference):
+    with pytest.raises(PolicyError) as raised:
+        load_policy(FoundPolicy(reference, "as given"), {})
+    return raised.value.problems[0].help
+
+
 class TestImports:
     def test_file_beside_and_below_can_be_imported(self, tmp_path):
         root = write(tmp_path / "root.yaml", MINIMAL + "imports: [a.yaml, ./sub/b.yaml]")

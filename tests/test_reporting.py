@@ -88,6 +88,12 @@ def test_long_names_push_the_rest_aside() -> None:
     assert "t" * 100 + "  read_file  " in line
 
 
+def test_nobody_is_not_named_as_who_answered() -> None:
+    approval = {"outcome": "no_approver", "approver": "queue", "by": None, "waited_ms": 0}
+
+    assert "no_approver" not in lines({**DENIED, "approval": approval})[0]
+
+
 def test_what_is_only_observed_is_said() -> None:
     (line,) = lines({**ALLOWED, "verdict": "deny"})
 

@@ -179,8 +179,20 @@ def _root_file(reference: str) -> PolicyFile:
             return replace(_packaged(reference), folder=_posix(_working_folder()))
         return _read(os.path.expanduser(reference), reference)
     except ImportRefusedError as error:
-        problem = Problem(Place(reference, 1, 1), "unreadable_file", f"cannot read the policy: {error}")
+        place, message = Place(reference, 1, 1), f"cannot read the policy: {error}"
+        problem = Problem(place, "unreadable_file", message, _where_it_was_looked_for(reference))
         raise PolicyError([problem]) from error
+
+
+def _where_it_was_looked_for(reference: str) -> str | None:
+    """Say where a relative path began: clients start programs in folders of their own."""
+    path = os.path.expanduser(reference)
+    if reference.startswith(PACKAGED) or os.path.isabs(path) or os.path.lexists(path):
+        return None
+    try:
+        return f"it was looked for in `{_working_folder()}`; a full path is found from anywhere"
+    except ImportRefusedError as error:
+        return str(error)
 
 
 def _working_folder() -> str:

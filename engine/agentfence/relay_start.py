@@ -129,7 +129,7 @@ def _serve(fence: Fence, approver: Approver, command: list[str]) -> int:
             _report(describe_failure(command[0], error))
             return status_of(error)
         try:
-            relay = _relay(fence, child, approver, name_server)
+            relay = _relay(fence, child, approver, name_server, command)
             for number in held:
                 signal.raise_signal(number)
             return relay.run()
@@ -150,7 +150,11 @@ def _hold_signals() -> list[int]:
 
 
 def _relay(
-    fence: Fence, child: subprocess.Popen[bytes], approver: Approver, name_server: NameServer
+    fence: Fence,
+    child: subprocess.Popen[bytes],
+    approver: Approver,
+    name_server: NameServer,
+    command: list[str],
 ) -> Relay:
     # Only now: the server starts while this loads what judges messages.
     from agentfence.core.session import Conversation, Session, Transport
@@ -158,7 +162,9 @@ def _relay(
 
     session = Session(f"stdio:{os.getppid()}", is_identified=True)
     server, _ = name_server(fence.policy)
-    relay = Relay(fence, child, Conversation(session, Transport.STDIO, server), approver, name_server)
+    conversation = Conversation(session, Transport.STDIO, server)
+    conversation.command = " ".join(command).encode(errors="backslashreplace").decode()
+    relay = Relay(fence, child, conversation, approver, name_server)
     gc.freeze()  # all that is there now stays
     gc.enable()
     return relay

@@ -126,7 +126,7 @@ class Reporter:
         decision = str(event["decision"])
         approval = event.get("approval")
         reason = str(event.get("reason"))
-        if isinstance(approval, dict):
+        if isinstance(approval, dict) and approval["outcome"] != "no_approver":  # the reason says that
             reason = f"{approval['outcome']} by {approval['by'] or approval['approver']}: {reason}"
         verdict = observed_verdict(event)
         reason = f"would be {verdict}: {reason}" if verdict else reason

@@ -115,7 +115,8 @@ def test_subject_is_one_short_name() -> None:
 
     assert (len(subject), subject[-2:]) == (80, "t…")
     assert prompt_for(QUESTION).subject == "files/write_file"
-    assert prompt_for(replace(QUESTION, server=None, origin="https://a.example:443")).subject == "write_file"
+    for where in ("https://a.example:443", "[serve it]"):
+        assert prompt_for(replace(QUESTION, server=None, origin=where)).subject == "write_file"
 
 
 def test_argument_cannot_look_like_the_prompt_by_being_wide() -> None:

@@ -58,6 +58,23 @@ def test_question_waits_in_the_share_of_who_owns_the_agents_names():
     assert (question.client, question.owner) == ("user:ann", "net:4:c00002")
 
 
+@pytest.mark.parametrize(
+    ("command", "shown"),
+    [
+        ("npx -y some-mcp-server", "[npx -y some-mcp-server]"),
+        (f"serve {TOKEN}", "[serve [REDACTED:github-token]]"),
+    ],
+)
+def test_question_says_by_which_command_a_server_runs_that_has_no_name(command, shown):
+    conversation = Conversation(Session("me", is_identified=True), Transport.STDIO, None)
+    conversation.command = command
+    member = Judged("call-1", Request(1, "tools/call", {"name": "send"}), DECISION)
+
+    question = question_about(member, conversation, make_gate('version: "1"').events)
+
+    assert (question.server, question.origin) == (None, shown)
+
+
 def test_question_says_when_the_server_asks():
     gate = make_gate('version: "1"')
     member = Judged("call-1", Request(1, "sampling/createMessage", {"maxTokens": 5}), DECISION)

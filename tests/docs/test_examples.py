@@ -19,10 +19,10 @@ from docs.pages import PAGES, ROOT, Example, examples, name_of
 from e2e.fence import body_of, call_body, post, send_raw
 from e2e.network import free_port
 from e2e.process import Process
-from policies_in_memory import load_text
 from talking import Talk, call
 
 from agentfence import relay_start
+from agentfence.cli.main import main
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -108,8 +108,14 @@ def run(command: str, folder: Path, says: str = "") -> subprocess.CompletedProce
 
 
 @pytest.mark.parametrize("example", examples("yaml policy"), ids=lambda example: example.name)
-def test_policy_loads(example: Example) -> None:
-    load_text(example.text)
+def test_policy_loads_and_nothing_in_it_is_doubtful(
+    example: Example, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "policy.yaml").write_text(example.text)
+
+    status = main(["validate", "--strict", str(tmp_path / "policy.yaml")])
+
+    assert status == 0, capsys.readouterr().out
 
 
 def test_policy_of_the_front_page_is_the_demos_and_has_six_lines() -> None:

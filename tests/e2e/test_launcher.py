@@ -28,7 +28,12 @@ MISTAKES = {
     "an option of another program": (["--set", "web_port=1"], 2, "web_port"),
     "an option that the fence forces": (["--set", "rawtcp=true"], 2, "rawtcp"),
     "an option that must stay unset": (["--set", "ignore_hosts=x"], 2, "ignore_hosts"),
-    "a mistyped option of ours": (["--set", "agentfence_polcy=x"], 2, "agentfence_polcy"),
+    "a mistyped option of ours": (["--set", "agentfence_polcy=x"], 2, "did you mean `agentfence_policy`"),
+    "an option of ours without its value": (
+        ["--set", "agentfence_policy"],
+        2,
+        "as `agentfence_policy=VALUE`, got none",
+    ),
     "a bad number": (["--max-body", "0"], 2, "max_body"),
     "a policy that is not there": (["--policy", "nowhere.yaml"], 3, "nowhere.yaml"),
     "a policy that is wrong": (["--policy", "wrong.yaml"], 3, "wrong.yaml:2:"),

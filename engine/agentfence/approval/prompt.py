@@ -52,7 +52,7 @@ class Prompt:
 
     client: str
     server: str | None
-    """The policy's name for it, which holds no `/`, else its origin."""
+    """The policy's name for it, which holds no `/` and no `[`, else its origin or its `[command]`."""
     method: str
     tool: str | None
     arguments: str
@@ -69,9 +69,8 @@ class Prompt:
     def subject(self) -> str:
         """What is asked about, in one word: the tool with its server's name, else the method; cut."""
         name = self.tool or self.method
-        return cut(
-            f"{self.server}/{name}" if self.server and "/" not in self.server else name, _WIDEST_SUBJECT
-        )
+        has_name = self.server and "/" not in self.server and "[" not in self.server
+        return cut(f"{self.server}/{name}" if has_name else name, _WIDEST_SUBJECT)
 
 
 def prompt_for(question: Question) -> Prompt:

@@ -272,7 +272,9 @@ class FileLog:
         os.ftruncate(self._descriptor, self._size)  # else the next append finds it
 
     def _error(self, error: OSError) -> AuditError:
-        reason = error.strerror or str(error)
+        reason, folder = error.strerror or str(error), os.path.dirname(os.path.abspath(self._path))
+        if isinstance(error, FileNotFoundError) and not os.path.isdir(folder):
+            reason = f"there is no folder {folder}"
         return AuditError(f"the audit log {self._path} cannot be written: {reason}")
 
 

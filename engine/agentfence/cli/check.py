@@ -64,7 +64,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--dry-run", action="store_true", help="ask nobody, leave ask as it is, and never fail on a decision"
     )
-    add_options(parser, "approver", "approval_timeout")
+    parser.add_argument(
+        "--approver",
+        metavar="tty|queue|deny",
+        help="who is asked: tty, queue (`agentfence approvals`), or deny; without it the terminal where "
+        "there is one, else nobody",
+    )
+    add_options(parser, "approval_timeout")
     parser.add_argument(
         "--no-interactive", action="store_true", help="ask nobody: the same as --approver deny"
     )

@@ -83,7 +83,7 @@ class Question:
     remember: str | None
     """`call` or `tool` where the policy lets an approval hold for the session."""
     origin: str = ""
-    """Of the server, over HTTP."""
+    """Of the server, over HTTP; on stdio its command in brackets, redacted."""
     owner: str = ""
     """In whose share of the places for questions it waits."""
 

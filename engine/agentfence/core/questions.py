@@ -31,7 +31,7 @@ def question_about(
         call_id=member.call_id,
         client=session.client,
         server=conversation.server,
-        origin=conversation.origin,
+        origin=conversation.origin or _in_brackets(events.text(conversation.command)),
         method=events.name(message.method),
         tool=None if tool is None else events.name(tool),
         arguments=events.arguments(message),
@@ -41,3 +41,8 @@ def question_about(
         remember=decision.remember if session.is_identified else None,
         owner=session.owner,
     )
+
+
+def _in_brackets(command: str) -> str:
+    """Give a command so that nobody takes it for a name, which holds no bracket."""
+    return f"[{command}]" if command else ""

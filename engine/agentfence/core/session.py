@@ -136,6 +136,7 @@ class Conversation:
         "_session_over_http",
         "asks_about",
         "carries_other_answers",
+        "command",
         "from_client",
         "from_server",
         "origin",
@@ -153,6 +154,8 @@ class Conversation:
         self.server = server
         self.origin = ""
         """Of the server, over HTTP: what it is known by where the policy has no name for it."""
+        self.command = ""
+        """Of the server, on stdio: what people are shown where the policy has no name for it."""
         self._session_over_http: HttpSession | None = None
         self._negotiated: Revision | None = None
         self.carries_other_answers = False

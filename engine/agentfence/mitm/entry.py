@@ -49,10 +49,13 @@ class Guard:
         self._report_mistake = report_mistake
         self._is_running = False
         self._is_reverse = False
+        self._misgiven: dict[str, str] = {}
+        """What was given for options that take one value."""
         self._watching: asyncio.Task[None] | None = None
 
     def load(self, loader: Loader) -> None:
         """Declare the options: plain text all, as the host swallows a bad number without a word."""
+        self._take_given()
         for option in OPTIONS:
             if option.on_http:
                 shown = f"{option.help} (default: {option.default})" if option.default else option.help
@@ -60,6 +63,25 @@ class Guard:
                 loader.add_option(option.host_option, _TEXT_OR_NOTHING, None, shown)
         host_options.force(ctx.options)
         host_options.forbid_reset(ctx.options)
+
+    def _take_given(self) -> None:
+        """Take what was given before the options were there as the text that it means.
+
+        In the host's config.yaml numbers and truth values are YAML's. What has no value, as `--set NAME
+        VALUE` without the `=`, the host would take for not given; on two it would crash.
+        """
+        deferred = ctx.options.deferred
+        for name in _OWN_OPTIONS & deferred.keys():
+            given = deferred[name]
+            values = [] if given is None else getattr(given, "val", [given])
+            match values:
+                case [bool(value)]:
+                    deferred[name] = str(value).lower()
+                case [str() | int() | float() as value]:
+                    deferred[name] = str(value)
+                case _:
+                    del deferred[name]
+                    self._misgiven[name] = _described(values)
 
     def configure(self, updated: set[str]) -> None:
         """Hold the host's options; open the fence once, before a connection can be accepted.
@@ -109,7 +131,9 @@ class Guard:
         host_options.check(ctx.options)
         unknown = sorted(name for name in ctx.options.deferred if name.startswith("agentfence"))
         if unknown:
-            raise exceptions.OptionsError(f"unknown option `{unknown[0]}`: `--options` lists those there are")
+            raise exceptions.OptionsError(f"unknown option `{unknown[0]}`: {_advice_for(unknown[0])}")
+        for name, got in self._misgiven.items():
+            raise exceptions.OptionsError(f"expected one value for `{name}`, as `{name}=VALUE`, got {got}")
         if self._judge.surface is None:
             given = {o.name: getattr(ctx.options, o.host_option) for o in OPTIONS if o.on_http}
             self._judge.surface = self._armer.surface = open_surface(
@@ -124,6 +148,24 @@ class Guard:
             raise exceptions.OptionsError(
                 "the fence's options cannot be changed while it runs: start it again"
             )
+
+
+def _described(values: list[object]) -> str:
+    match values:
+        case []:
+            return "none"
+        case [dict()]:
+            return "a mapping"
+        case [_]:
+            return "a list"
+    return f"{len(values)} values"
+
+
+def _advice_for(unknown: str) -> str:
+    from difflib import get_close_matches  # only mistakes need it
+
+    close = get_close_matches(unknown, _OWN_OPTIONS, 1, 0.9)
+    return f"did you mean `{close[0]}`?" if close else "`--options` lists those there are"
 
 
 async def _watch(controls: RunControls) -> None:
