@@ -150,10 +150,10 @@ def test_folding_twice_changes_nothing(text):
 def test_hostile_value_takes_time_in_proportion(pattern, unit):
     text = unit * (400_000 // len(unit))
     glob = compile_glob(pattern)
-    started = time.perf_counter()
+    started = time.process_time()
     glob.matches(text)
 
-    assert time.perf_counter() - started < 1.5
+    assert time.process_time() - started < 10  # a tenth of a second; minutes where a pattern turns back
 
 
 def test_set_gives_the_pattern_as_the_policy_has_it():
