@@ -420,9 +420,13 @@ class Relay:
         """
         os.set_blocking(self._from_server, False)
         left, end = 2 * _READ_SIZE, time.process_time() + _LAST_WORDS_WORK
+        patience = _LAST_WORDS_GRACE
         while self._to_agent.is_open and time.process_time() < end:
             if self._to_agent.size > _FULL:
                 self._drain(_LAST_WORDS_GRACE)
+                if self._to_agent.size > _FULL:  # it does not read
+                    patience = 0.0
+                    break
             if True in self._left:
                 self._take(*self._left.pop(True), from_server=True)
                 continue
@@ -435,7 +439,7 @@ class Relay:
             )
             self._server_ended = not received
         self._end_calls(f"the server ended with status {self._child.returncode}")
-        self._drain(_LAST_WORDS_GRACE)
+        self._drain(patience)
 
     def _drain(self, seconds: float) -> None:
         end = time.monotonic() + seconds

@@ -380,6 +380,27 @@ def test_a_signal_ends_a_server_that_ignores_everything(tmp_path: Path) -> None:
         assert time.monotonic() - began < 5
 
 
+def test_a_signal_ends_the_relay_soon_where_nobody_reads_what_a_server_writes(tmp_path: Path) -> None:
+    program = (
+        "import json\n"
+        'params = {"level": "info", "data": "x" * 2000}\n'
+        'line = json.dumps({"jsonrpc": "2.0", "method": "notifications/message", "params": params})\n'
+        "while True:\n    print(line, flush=True)\n"
+    )
+    command = relay(tmp_path, *server(tmp_path, program), policy=POLICY)
+    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=tmp_path)
+    try:
+        time.sleep(2)  # by then all that is between them is full
+        process.terminate()
+        began = time.monotonic()
+
+        assert process.wait(15) == 128 + signal.SIGTERM
+        assert time.monotonic() - began < 5
+    finally:
+        process.kill()
+        process.communicate()
+
+
 def test_no_zombie_and_no_orphan_is_left(tmp_path: Path) -> None:
     program = (
         "import os, sys, time\nprint(f'pid {os.getpid()}.', file=sys.stderr, flush=True)\ntime.sleep(60)\n"
