@@ -60,7 +60,7 @@ _SIGNAL_GRACE: Final = 0.5
 _TERMINATE_GRACE: Final = 1.0
 """Seconds from SIGTERM to SIGKILL."""
 _LAST_WORDS_GRACE: Final = 2.0
-"""Seconds for an agent to take what a server wrote before it ended."""
+"""Seconds from a signal for an agent to take what a server wrote before it ended."""
 _LAST_WORDS_WORK: Final = 2.0
 """Seconds of work to judge that."""
 
@@ -87,7 +87,7 @@ class Relay:
         self._taint = conversation.session.taint
         self._approver = approver
         self._name_server = name_server
-        self._controls = RunControls(fence, self._prepare, lambda: self._end_within(_SIGNAL_GRACE))
+        self._controls = RunControls(fence, self._prepare, self._hurry)
         self._next_look = time.monotonic() + LOOK_EVERY if self._controls.watches else None
         self._signals: deque[int] = deque()
         self._from_agent, self._to_agent = sys.stdin.fileno(), Outlet(sys.stdout.fileno())
@@ -101,6 +101,7 @@ class Relay:
         self._approvals: deque[tuple[str, Approval]] = deque()
         self._progress = ProgressNotices()
         self._deadline: float | None = None
+        self._hurried_until: float | None = None
         self._awaits_answers = False
         self._is_terminated = False
         self._expects_large = False
@@ -380,9 +381,15 @@ class Relay:
         signal.set_wakeup_fd(self._wake_write, warn_on_full_buffer=False)
         signal.signal(signal.SIGCHLD, lambda *_: None)
         for number in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(number, lambda *_: self._end_within(_SIGNAL_GRACE))
+            signal.signal(number, lambda *_: self._hurry())
         for number in (signal.SIGHUP, signal.SIGUSR1):  # for the loop: a message may be half judged now
             signal.signal(number, lambda number, _frame: self._signals.append(number))
+
+    def _hurry(self) -> None:
+        """End the child, and the relay soon after, as somebody wants."""
+        if self._hurried_until is None:
+            self._hurried_until = time.monotonic() + _LAST_WORDS_GRACE
+        self._end_within(_SIGNAL_GRACE)
 
     def _end_within(self, seconds: float) -> None:
         """End the child: close its input once it has all, and after `seconds` tell it to end."""
@@ -420,12 +427,10 @@ class Relay:
         """
         os.set_blocking(self._from_server, False)
         left, end = 2 * _READ_SIZE, time.process_time() + _LAST_WORDS_WORK
-        patience = _LAST_WORDS_GRACE
         while self._to_agent.is_open and time.process_time() < end:
             if self._to_agent.size > _FULL:
-                self._drain(_LAST_WORDS_GRACE)
-                if self._to_agent.size > _FULL:  # it does not read
-                    patience = 0.0
+                self._drain()
+                if self._to_agent.size > _FULL:
                     break
             if True in self._left:
                 self._take(*self._left.pop(True), from_server=True)
@@ -439,13 +444,18 @@ class Relay:
             )
             self._server_ended = not received
         self._end_calls(f"the server ended with status {self._child.returncode}")
-        self._drain(patience)
+        self._drain()
 
-    def _drain(self, seconds: float) -> None:
-        end = time.monotonic() + seconds
+    def _drain(self) -> None:
+        """Have the agent take what waits: in its own time, as from the server itself, but for a hurry."""
         self._to_agent.flush()
-        while self._to_agent.size and time.monotonic() < end:
-            select.select([], [self._to_agent.descriptor], [], end - time.monotonic())
+        while self._to_agent.size:
+            left = None if self._hurried_until is None else self._hurried_until - time.monotonic()
+            if left is not None and left <= 0:
+                break
+            woken, _, _ = select.select([self._wake_read], [self._to_agent.descriptor], [], left)
+            if woken:
+                os.read(self._wake_read, 4096)
             self._to_agent.flush()
 
 

@@ -232,6 +232,23 @@ def test_what_a_server_writes_before_it_ends_arrives(tmp_path: Path) -> None:
         assert process.wait(5) == 0
 
 
+def test_what_a_server_wrote_waits_for_an_agent_that_is_slow(tmp_path: Path) -> None:
+    count = 10_000
+    command = relay(tmp_path, *server(tmp_path), policy=POLICY)
+    requests = b"".join(call_body("read_file", number) + b"\n" for number in range(count))
+    (tmp_path / "requests").write_bytes(requests)
+    with (tmp_path / "requests").open("rb") as stdin:
+        process = subprocess.Popen(command, stdin=stdin, stdout=subprocess.PIPE, cwd=tmp_path)
+    try:
+        time.sleep(4)
+        assert process.poll() is None
+        assert process.stdout is not None
+        assert len(process.stdout.readlines()) == count
+        assert process.wait(10) == 0
+    finally:
+        process.kill()
+
+
 def test_server_leaves_a_child_that_keeps_its_output_open(tmp_path: Path) -> None:
     program = (
         "import subprocess, sys\n"
