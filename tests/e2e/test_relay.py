@@ -452,6 +452,17 @@ def test_a_server_that_ignores_the_end_of_its_input_does_not_outlive_a_killed_re
             time.sleep(0.02)
 
 
+@pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGUSR1])
+def test_a_signal_for_all_relays_does_not_end_one_that_just_begins(number: signal.Signals) -> None:
+    program = (
+        "import signal, sys\nfrom agentfence import relay_start\n"
+        f"relay_start._run = lambda *_: signal.raise_signal({int(number)}) or 7\n"
+        "sys.exit(relay_start.start(['--', 'true']))\n"
+    )
+
+    assert subprocess.run([sys.executable, "-c", program], timeout=30, check=False).returncode == 7
+
+
 # --- mistakes ---
 
 
