@@ -121,9 +121,7 @@ def _serve(fence: Fence, approver: Approver, command: list[str], held: list[int]
             raise UsageError(
                 "no entry of `servers:` covers this command, and the policy says `unlisted: block`"
             )
-        signal.signal(
-            signal.SIGCHLD, signal.SIG_DFL
-        )  # ignored, as some clients leave it, it loses the status
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # ignored, as some clients leave it, no status comes
         ends = _hold_signals(signal.SIGTERM, signal.SIGINT)  # else a server would be left behind
         try:
             child = _start_server(command)
