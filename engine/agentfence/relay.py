@@ -145,7 +145,9 @@ class Relay:
         if self._left:
             self._take_left()
         for notification, is_for_server in self._progress.take_due(time.monotonic()):
-            (self._to_server if is_for_server else self._to_agent).put(notification)
+            outlet = self._to_server if is_for_server else self._to_agent
+            if outlet.size < _FULL:  # else nobody reads, and each may be as long as its token
+                outlet.put(notification)
         self._flush()
         if self._taint.is_behind:
             self._catch_up()

@@ -310,6 +310,32 @@ def test_client_that_waits_sees_progress(home: Path) -> None:
     assert told[0]["params"]["progress"] < told[1]["params"]["progress"]
 
 
+def test_client_that_does_not_read_is_sent_no_end_of_progress(home: Path) -> None:
+    program = (
+        "import sys\nfrom agentfence.approval import progress\n"
+        "progress.ProgressNotices.__init__.__defaults__ = (0.02,)\n"
+        "from agentfence.stdio import main\nsys.exit(main())"
+    )
+    own = relay(home, *write_server(home), policy=POLICY)
+    environment = {**os.environ, "HOME": str(home), "XDG_RUNTIME_DIR": ""}
+    with subprocess.Popen(
+        [own[0], "-c", program, *own[3:]], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment
+    ) as process:
+        try:
+            with attend_surely(home):
+                params = {"name": "write_file", "arguments": {}, "_meta": {"progressToken": "t" * 500_000}}
+                asked = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
+                assert process.stdin is not None
+                process.stdin.write(json.dumps(asked).encode() + b"\n")
+                process.stdin.flush()
+                time.sleep(2)
+            written, _ = process.communicate(timeout=30)
+        finally:
+            process.kill()
+
+    assert len(written.splitlines()) < 10
+
+
 @pytest.mark.parametrize("line", ["py1", "ts2"])
 def test_real_client_is_approved_and_denied(line: Any, home: Path) -> None:
     record = home / "calls.jsonl"
