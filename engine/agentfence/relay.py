@@ -45,6 +45,8 @@ _LARGE: Final = 131_072
 """Bytes of a line from which on its memory comes from the system by itself."""
 _FULL: Final = 1_048_576
 """Bytes waiting for one side from which on nothing is read that would add to them."""
+_MOST_ASKED: Final = 67_108_864
+"""Bytes of the messages that people are asked about at a time, if that is more than one."""
 _LINES_AT_ONCE: Final = 256
 """Of what was read at once; then signals, the other side and people have their turn."""
 _AT_ONCE: Final = 0.000_1
@@ -365,7 +367,11 @@ class Relay:
             with suppress(BlockingIOError):  # it has been woken often enough
                 os.write(self._wake_write, b"\0")
 
+        waiting = sum(len(asked.body) for asked in self._asked.values())
         self._asked[question.call_id] = pending
+        if waiting and waiting + len(pending.body) > _MOST_ASKED:
+            answered(Approval("queue_full", self._approver.name))
+            return
         self._progress.begin(question.call_id, pending, time.monotonic())
         try:
             self._approver.ask(question, answered)
