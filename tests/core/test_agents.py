@@ -64,8 +64,9 @@ def test_agents_share_the_room_for_taint() -> None:
         agents.session_of(Agent(f"user:{number}", f"user:{number}", is_identified=True)).taint
         for number in range(32)
     ]
+    shingles = [hash(str(number)) for number in range(40_000)]
     for memory in memories:
-        memory.remember("web/fetch", range(40_000))
+        memory.remember("web/fetch", shingles)
 
     assert sum(memory.places for memory in memories) <= 1 << 25
     assert memories[0].is_empty
