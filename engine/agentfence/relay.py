@@ -45,6 +45,8 @@ _LARGE: Final = 131_072
 """Bytes of a line from which on its memory comes from the system by itself."""
 _FULL: Final = 1_048_576
 """Bytes waiting for one side from which on nothing is read that would add to them."""
+_MOST_ASKED: Final = 67_108_864
+"""Bytes of the messages that people are asked about at a time, if that is more than one."""
 _LINES_AT_ONCE: Final = 256
 """Of what was read at once; then signals, the other side and people have their turn."""
 _AT_ONCE: Final = 0.000_1
@@ -60,7 +62,7 @@ _SIGNAL_GRACE: Final = 0.5
 _TERMINATE_GRACE: Final = 1.0
 """Seconds from SIGTERM to SIGKILL."""
 _LAST_WORDS_GRACE: Final = 2.0
-"""Seconds for an agent to take what a server wrote before it ended."""
+"""Seconds from a signal for an agent to take what a server wrote before it ended."""
 _LAST_WORDS_WORK: Final = 2.0
 """Seconds of work to judge that."""
 
@@ -87,7 +89,7 @@ class Relay:
         self._taint = conversation.session.taint
         self._approver = approver
         self._name_server = name_server
-        self._controls = RunControls(fence, self._prepare, lambda: self._end_within(_SIGNAL_GRACE))
+        self._controls = RunControls(fence, self._prepare, self._hurry)
         self._next_look = time.monotonic() + LOOK_EVERY if self._controls.watches else None
         self._signals: deque[int] = deque()
         self._from_agent, self._to_agent = sys.stdin.fileno(), Outlet(sys.stdout.fileno())
@@ -103,6 +105,7 @@ class Relay:
         self._approvals: deque[tuple[str, Approval]] = deque()
         self._progress = ProgressNotices()
         self._deadline: float | None = None
+        self._hurried_until: float | None = None
         self._awaits_answers = False
         self._is_terminated = False
         self._expects_large = False
@@ -146,7 +149,9 @@ class Relay:
         if self._left:
             self._take_left()
         for notification, is_for_server in self._progress.take_due(time.monotonic()):
-            (self._to_server if is_for_server else self._to_agent).put(notification)
+            outlet = self._to_server if is_for_server else self._to_agent
+            if outlet.size < _FULL:  # else nobody reads, and each may be as long as its token
+                outlet.put(notification)
         self._flush()
         if self._taint.is_behind:
             self._catch_up()
@@ -365,7 +370,11 @@ class Relay:
             with suppress(BlockingIOError):  # it has been woken often enough
                 os.write(self._wake_write, b"\0")
 
+        waiting = sum(len(asked.body) for asked in self._asked.values())
         self._asked[question.call_id] = pending
+        if waiting and waiting + len(pending.body) > _MOST_ASKED:
+            answered(Approval("queue_full", self._approver.name))
+            return
         self._progress.begin(question.call_id, pending, time.monotonic())
         try:
             self._approver.ask(question, answered)
@@ -383,9 +392,15 @@ class Relay:
         signal.set_wakeup_fd(self._wake_write, warn_on_full_buffer=False)
         signal.signal(signal.SIGCHLD, lambda *_: None)
         for number in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(number, lambda *_: self._end_within(_SIGNAL_GRACE))
+            signal.signal(number, lambda *_: self._hurry())
         for number in (signal.SIGHUP, signal.SIGUSR1):  # for the loop: a message may be half judged now
             signal.signal(number, lambda number, _frame: self._signals.append(number))
+
+    def _hurry(self) -> None:
+        """End the child, and the relay soon after, as somebody wants."""
+        if self._hurried_until is None:
+            self._hurried_until = time.monotonic() + _LAST_WORDS_GRACE
+        self._end_within(_SIGNAL_GRACE)
 
     def _end_within(self, seconds: float) -> None:
         """End the child: close its input once it has all, and after `seconds` tell it to end."""
@@ -425,7 +440,9 @@ class Relay:
         left, end = 2 * _READ_SIZE, time.process_time() + _LAST_WORDS_WORK
         while self._to_agent.is_open and time.process_time() < end:
             if self._to_agent.size > _FULL:
-                self._drain(_LAST_WORDS_GRACE)
+                self._drain()
+                if self._to_agent.size > _FULL:
+                    break
             if True in self._left:
                 self._take(*self._left.pop(True), from_server=True)
                 continue
@@ -442,13 +459,18 @@ class Relay:
         if (self._server_left or self._deadline is None) and not self._is_terminated:
             # Nobody told it to, and the client may show no more than that it is gone.
             self._fence.report(ended)
-        self._drain(_LAST_WORDS_GRACE)
+        self._drain()
 
-    def _drain(self, seconds: float) -> None:
-        end = time.monotonic() + seconds
+    def _drain(self) -> None:
+        """Have the agent take what waits: in its own time, as from the server itself, but for a hurry."""
         self._to_agent.flush()
-        while self._to_agent.size and time.monotonic() < end:
-            select.select([], [self._to_agent.descriptor], [], end - time.monotonic())
+        while self._to_agent.size:
+            left = None if self._hurried_until is None else self._hurried_until - time.monotonic()
+            if left is not None and left <= 0:
+                break
+            woken, _, _ = select.select([self._wake_read], [self._to_agent.descriptor], [], left)
+            if woken:
+                os.read(self._wake_read, 4096)
             self._to_agent.flush()
 
 

@@ -36,13 +36,15 @@ OWN_FAILURE = 125
 def start(arguments: Sequence[str]) -> int:
     """Run the relay for a command line; give the exit status."""
     flags, command = _split(arguments)
+    # What a person asks of all relays must not end the one that has just begun.
+    held = _hold_signals(signal.SIGHUP, signal.SIGUSR1)
     try:
         given = read_plain_flags(flags) or given_options(command_line().parse_line(flags))
         if not command:
             raise UsageError("no server command: write it after `--`, as `-- npx -y some-mcp-server`")
         if sys.stdin is None or sys.stdout is None:  # Python leaves out what is closed at its start
             raise UsageError("expected an agent on stdin and stdout, and one of them is closed")
-        return _run(read_settings(given, os.environ), command)
+        return _run(read_settings(given, os.environ), command, held)
     except PolicyError as error:
         from agentfence.core.policy.rendering import render_text
 
@@ -84,7 +86,7 @@ def _split(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
     return everything[:position], everything[position + 1 :]
 
 
-def _run(settings: Settings, command: list[str]) -> int:
+def _run(settings: Settings, command: list[str], held: list[int]) -> int:
     from agentfence.approval.choosing import relay_approver, why_nobody_is_asked
     from agentfence.disk import resolve_links
     from agentfence.fence import open_fence
@@ -104,10 +106,10 @@ def _run(settings: Settings, command: list[str]) -> int:
         unasked = why_nobody_is_asked(approver, settings)
         if unasked:
             fence.report(f"nobody can be asked, so what asks is denied: {unasked}")
-        return _serve(fence, approver, command)
+        return _serve(fence, approver, command, held)
 
 
-def _serve(fence: Fence, approver: Approver, command: list[str]) -> int:
+def _serve(fence: Fence, approver: Approver, command: list[str], held: list[int]) -> int:
     try:
         name_server = partial(_name_server, given=fence.settings.server, command=command)
         name, is_allowed = name_server(fence.policy)
@@ -120,7 +122,8 @@ def _serve(fence: Fence, approver: Approver, command: list[str]) -> int:
             raise UsageError(
                 "no entry of `servers:` covers this command, and the policy says `unlisted: block`"
             )
-        held = _hold_signals()
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # ignored, as some clients leave it, no status comes
+        ends = _hold_signals(signal.SIGTERM, signal.SIGINT)  # else a server would be left behind
         try:
             child = _start_server(command)
         except OSError as error:
@@ -130,7 +133,7 @@ def _serve(fence: Fence, approver: Approver, command: list[str]) -> int:
             return status_of(error)
         try:
             relay = _relay(fence, child, approver, name_server, command)
-            for number in held:
+            for number in (*held, *ends):
                 signal.raise_signal(number)
             return relay.run()
         finally:
@@ -139,11 +142,10 @@ def _serve(fence: Fence, approver: Approver, command: list[str]) -> int:
         fence.close()
 
 
-def _hold_signals() -> list[int]:
-    """Give the list of what comes from now on until the relay listens: else a server would be left behind."""
+def _hold_signals(*numbers: int) -> list[int]:
+    """Give the list of what comes from now on until the relay listens."""
     held: list[int] = []
-    signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # ignored, as some clients leave it, it loses the status
-    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1):
+    for number in numbers:
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, lambda number, _frame: held.append(number))
     return held

@@ -64,7 +64,7 @@ def test_agents_share_the_room_for_taint() -> None:
         agents.session_of(Agent(f"user:{number}", f"user:{number}", is_identified=True)).taint
         for number in range(32)
     ]
-    shingles = [hash(f"text {number}") for number in range(40_000)]
+    shingles = [hash(str(number)) for number in range(40_000)]
     for memory in memories:
         memory.remember("web/fetch", shingles)
 

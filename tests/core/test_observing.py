@@ -408,8 +408,8 @@ def test_server_under_another_name_takes_the_room_of_what_it_replaces() -> None:
     tools, large = KnownTools(), KnownTool("d", "x" * 4_000_000)
     for _ in range(9):
         tools.learn("before", "t", large)
-        tools.rename("before", "now")
-    tools.rename("unknown", "now")
+        tools.rename({"before": "now"})
+    tools.rename({"unknown": "now"})
     assert tools.find("now", "t") == large
     assert not tools.has_forgotten("now")
 

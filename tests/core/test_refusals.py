@@ -38,6 +38,12 @@ def test_text_says_when_a_used_up_rate_is_free_again() -> None:
     assert refusals.blocked_text(decision, "why").endswith("It may pass in 1500 ms.")
 
 
+def test_text_does_not_keep_from_trying_again_what_found_no_place_to_wait() -> None:
+    text = refusals.blocked_text(DENIED, "too many questions wait already", "approval_queue_full")
+
+    assert text.endswith("rule `rm`. It can be asked about when fewer wait.")
+
+
 def test_details_say_when_to_try_again_only_where_that_is_known() -> None:
     known: dict[str, Any] = {"decision": "deny", "reason_code": "code", "rule": "rule", "call_id": "call-1"}
 

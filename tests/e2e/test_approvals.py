@@ -281,6 +281,28 @@ def test_too_many_calls_wait(home: Path) -> None:
         assert read(process)["error"]["data"]["agentfence"]["reason_code"] == "approval_queue_full"
 
 
+LARGE_ASKING_SERVER = """
+import json, sys
+sys.stdin.buffer.readline()
+for number in range(3):
+    content = {"role": "user", "content": {"type": "text", "text": "x" * 30_000_000}}
+    params = {"messages": [content], "maxTokens": 5}
+    print(json.dumps({"jsonrpc": "2.0", "id": number, "method": "sampling/createMessage", "params": params}), flush=True)
+for line in sys.stdin.buffer:
+    print(line.decode(), file=sys.stderr, flush=True)
+"""
+
+
+def test_large_questions_of_a_server_do_not_all_wait(home: Path) -> None:
+    (home / "server.py").write_text(LARGE_ASKING_SERVER)
+    policy = POLICY + "methods: {sampling/createMessage: ask}\n"
+    command = relay(home, sys.executable, str(home / "server.py"), policy=policy)
+    with Process(command, env={"HOME": str(home), "XDG_RUNTIME_DIR": ""}) as process, attend_surely(home):
+        process.write(call_body("read_file", 1) + b"\n")
+
+        assert '"id":2' in process.wait_for_stderr("approval_queue_full")
+
+
 def test_client_that_waits_sees_progress(home: Path) -> None:
     program = (
         "import sys\nfrom agentfence.approval import progress\nprogress.INTERVAL = 0.3\n"
@@ -308,6 +330,32 @@ def test_client_that_waits_sees_progress(home: Path) -> None:
     assert all(message["method"] == "notifications/progress" for message in told)
     assert [message["params"]["progressToken"] for message in told[:2]] == ["t", "t"]
     assert told[0]["params"]["progress"] < told[1]["params"]["progress"]
+
+
+def test_client_that_does_not_read_is_sent_no_end_of_progress(home: Path) -> None:
+    program = (
+        "import sys\nfrom agentfence.approval import progress\n"
+        "progress.ProgressNotices.__init__.__defaults__ = (0.02,)\n"
+        "from agentfence.stdio import main\nsys.exit(main())"
+    )
+    own = relay(home, *write_server(home), policy=POLICY)
+    environment = {**os.environ, "HOME": str(home), "XDG_RUNTIME_DIR": ""}
+    with subprocess.Popen(
+        [own[0], "-c", program, *own[3:]], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment
+    ) as process:
+        try:
+            with attend_surely(home):
+                params = {"name": "write_file", "arguments": {}, "_meta": {"progressToken": "t" * 500_000}}
+                asked = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
+                assert process.stdin is not None
+                process.stdin.write(json.dumps(asked).encode() + b"\n")
+                process.stdin.flush()
+                time.sleep(2)
+            written, _ = process.communicate(timeout=30)
+        finally:
+            process.kill()
+
+    assert len(written.splitlines()) < 10
 
 
 @pytest.mark.parametrize("line", ["py1", "ts2"])

@@ -270,6 +270,23 @@ def test_what_a_server_writes_before_it_ends_arrives(tmp_path: Path) -> None:
         assert process.wait(5) == 0
 
 
+def test_what_a_server_wrote_waits_for_an_agent_that_is_slow(tmp_path: Path) -> None:
+    count = 10_000
+    command = relay(tmp_path, *server(tmp_path), policy=POLICY)
+    requests = b"".join(call_body("read_file", number) + b"\n" for number in range(count))
+    (tmp_path / "requests").write_bytes(requests)
+    with (tmp_path / "requests").open("rb") as stdin:
+        process = subprocess.Popen(command, stdin=stdin, stdout=subprocess.PIPE, cwd=tmp_path)
+    try:
+        time.sleep(4)
+        assert process.poll() is None
+        assert process.stdout is not None
+        assert len(process.stdout.readlines()) == count
+        assert process.wait(10) == 0
+    finally:
+        process.kill()
+
+
 def test_server_leaves_a_child_that_keeps_its_output_open(tmp_path: Path) -> None:
     program = (
         "import subprocess, sys\n"
@@ -418,6 +435,27 @@ def test_a_signal_ends_a_server_that_ignores_everything(tmp_path: Path) -> None:
         assert time.monotonic() - began < 5
 
 
+def test_a_signal_ends_the_relay_soon_where_nobody_reads_what_a_server_writes(tmp_path: Path) -> None:
+    program = (
+        "import json\n"
+        'params = {"level": "info", "data": "x" * 2000}\n'
+        'line = json.dumps({"jsonrpc": "2.0", "method": "notifications/message", "params": params})\n'
+        "while True:\n    print(line, flush=True)\n"
+    )
+    command = relay(tmp_path, *server(tmp_path, program), policy=POLICY)
+    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=tmp_path)
+    try:
+        time.sleep(2)  # by then all that is between them is full
+        process.terminate()
+        began = time.monotonic()
+
+        assert process.wait(15) == 128 + signal.SIGTERM
+        assert time.monotonic() - began < 5
+    finally:
+        process.kill()
+        process.communicate()
+
+
 def test_no_zombie_and_no_orphan_is_left(tmp_path: Path) -> None:
     program = (
         "import os, sys, time\nprint(f'pid {os.getpid()}.', file=sys.stderr, flush=True)\ntime.sleep(60)\n"
@@ -450,6 +488,17 @@ def test_a_server_that_ignores_the_end_of_its_input_does_not_outlive_a_killed_re
         while not (tmp_path / "ended").exists():
             assert time.monotonic() < end
             time.sleep(0.02)
+
+
+@pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGUSR1])
+def test_a_signal_for_all_relays_does_not_end_one_that_just_begins(number: signal.Signals) -> None:
+    program = (
+        "import signal, sys\nfrom agentfence import relay_start\n"
+        f"relay_start._run = lambda *_: signal.raise_signal({int(number)}) or 7\n"
+        "sys.exit(relay_start.start(['--', 'true']))\n"
+    )
+
+    assert subprocess.run([sys.executable, "-c", program], timeout=30, check=False).returncode == 7
 
 
 # --- mistakes ---

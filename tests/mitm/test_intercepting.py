@@ -216,6 +216,26 @@ async def test_too_many_flows_are_held(updates: list[str]) -> None:
     assert {(await task).outcome for task in asking[:-1]} == {"cancelled"}
 
 
+async def test_flow_that_makes_room_for_another_agents_is_let_go_and_denied(updates: list[str]) -> None:
+    approver, flows = InterceptApprover(50), [new_flow() for _ in range(MAX_WAITING)]
+    asking = [
+        asyncio.create_task(ask_about_flow(flow, ask_about(number), approver))
+        for number, flow in enumerate(flows)
+    ]
+    while not all(flow.intercepted for flow in flows):
+        await asyncio.sleep(0.01)
+    other = new_flow()
+    asked = asyncio.create_task(ask_about_flow(other, ask_about(99, owner="another"), approver))
+
+    assert (await asking[-1]).outcome == "queue_full"
+    assert not flows[-1].intercepted
+    assert other.intercepted
+    other.resume()
+    assert (await asked).outcome == "approved"
+    approver.close()
+    assert {(await task).outcome for task in asking[:-1]} == {"cancelled"}
+
+
 async def test_view_that_fails_denies(monkeypatch: pytest.MonkeyPatch) -> None:
     flow = new_flow()
     with taddons.context() as context:

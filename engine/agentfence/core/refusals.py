@@ -51,11 +51,13 @@ class Refusal:
         )
 
 
-def blocked_text(decision: Decision, explanation: str) -> str:
-    """Give the words for a message that the policy, or a person, refused."""
+def blocked_text(decision: Decision, explanation: str, code: str = "") -> str:
+    """Give the words for a message that the policy, or a person, refused; `code` says for what."""
     own_words = f" ({decision.message})" if decision.message else ""
     wait = decision.retry_after_ms
     outlook = "The same call will be refused again." if wait is None else f"It may pass in {wait} ms."
+    if code == "approval_queue_full":
+        outlook = "It can be asked about when fewer wait."
     return f"blocked by AgentFence policy: {explanation}{own_words}; rule `{decision.rule}`. {outlook}"
 
 

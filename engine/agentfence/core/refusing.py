@@ -86,7 +86,7 @@ def _answer(gate: Gate, member: Judged, pending: Pending, code: str, reason: str
     id_ = member.id if pending.answer is None else pending.answer.call.id
     if id_ is None or (pending.answer is not None and code == _UNSENT):
         return None
-    text = refusals.NOT_SENT if code == _UNSENT else refusals.blocked_text(decision, reason)
+    text = refusals.NOT_SENT if code == _UNSENT else refusals.blocked_text(decision, reason, code)
     if gate.settings.deny_as is DenyAs.RESULT and isinstance(message, Request) and not pending.from_server:
         result = refusals.blocked_result(message, revision, text)
         if result is not None:
