@@ -79,7 +79,8 @@ def test_what_is_no_body_in_chunks_is_none(pieces):
     hosts_content, hosts_end, _ = read_all(ChunkedReader(), ReceiveBuffer(), [b"".join(pieces), b"\r\n" * 60])
 
     if end != "malformed":  # refused is more than by the host: a lone CR beside the size
-        assert (content, end) == (hosts_content, hosts_end)
+        assert content == hosts_content
+        assert hosts_end == end or (end is True and hosts_end == "malformed")  # trailers are not looked into
 
 
 def test_chunks_are_given_together():
