@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 _DRIVE = late_regex(r"[A-Za-z]:/")
 _WINDOWS_SEPARATOR = late_regex(r"\\(?![\[\]])")
 _MAYBE_SEPARATOR = late_regex(r"\\(?=[\w.*])")
-_ALL_BELOW = late_regex(r"(?:/\*\*)+(?:/\*)?\Z")
 _UNREACHABLE = late_regex(r"~(?:/|$)|\$\{|(?:.*/)?\.{1,2}(?:/|$)|.+//", re.DOTALL)
 
 
@@ -117,8 +116,16 @@ def _cover(pattern: str, *, deny: bool) -> tuple[str, ...]:
         return (f"{pattern}**", pattern[:-1]) if deny else (f"{pattern}**",)
     if not deny:
         return (pattern,)
-    folder = _ALL_BELOW.sub("", pattern)
+    folder = _folder_of(pattern)
     if folder != pattern:
         return (pattern, folder) if folder and not folder.endswith("\\") else (pattern,)
     last_name = re.sub(r"\\.", "", pattern.rpartition("/")[2])
     return (pattern,) if re.search(r"[*?\[]", last_name) else (pattern, f"{pattern}/**")
+
+
+def _folder_of(pattern: str) -> str:
+    """Give the folder of which a pattern names all that is in it; the pattern itself where it names else."""
+    folder = pattern.removesuffix("/*") if pattern.endswith("/**/*") else pattern
+    while folder.endswith("/**"):
+        folder = folder.removesuffix("/**")
+    return folder

@@ -35,6 +35,14 @@ class Root:
         prefix = place if place.endswith("/") else f"{place}/"
         return cls(place, prefix, len(prefix))
 
+    @property
+    def is_plain(self) -> bool:
+        """Whether it is seen at once that its names are no more than that, as those of most are."""
+        names = self.place[1:].split("/") if self.length > 1 else []
+        return self.place.isascii() and all(
+            name[:1] != "-" and name.replace("-", "").replace("_", "").isalnum() for name in names
+        )
+
 
 def below_roots(roots: Iterable[Root], place: str) -> tuple[str, ...]:
     """Give what is left of a place below each root around it, empty for a root itself; none outside."""

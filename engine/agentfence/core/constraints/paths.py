@@ -24,13 +24,12 @@ from agentfence.core.constraints.interface import Circumstances, Failure, SpecEr
 from agentfence.core.constraints.path_globs import deepen, is_wild
 from agentfence.core.constraints.path_patterns import PathPatterns, compile_path_patterns
 from agentfence.core.constraints.path_rewriting import OtherTexts, leads_elsewhere
-from agentfence.core.constraints.path_root_names import hide_roots, is_odd
 from agentfence.core.constraints.path_roots import Root, below_roots, host_of, place_of, read_roots
 from agentfence.core.constraints.path_text import LONGEST, Host, Refused, is_absolute, is_single, read_path
 from agentfence.core.values import frozen
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from agentfence.core.constraints.fields import Selectors
     from agentfence.core.constraints.interface import Arguments, BuildContext, LinkResolver
@@ -133,6 +132,8 @@ class Paths:
             raise Refused("is empty", "path_missing")
         _spend(circumstances, _COST_OF_TEXT + len(text) // _LETTERS_READ)
         is_allowed = True
+        from agentfence.core.constraints.path_root_names import hide_roots  # most texts get by without
+
         hidden = hide_roots(text, self._odd_roots(circumstances), self.host)
         text = hidden.text
         others = OtherTexts(text, self.host)
@@ -158,7 +159,7 @@ class Paths:
         for root in self.roots:
             with suppress(Refused):  # what is in a root that cannot be looked at is refused by itself
                 real = Root.at(self._resolve(root.place, circumstances.resolve_links))
-                odd += [real] if real != root and is_odd(real, self.host) else []
+                odd += _odd_ones([real], self.host) if real != root else ()
         return tuple(odd)
 
     def _judge_reading(self, reading: Reading, circumstances: Circumstances) -> bool:
@@ -254,6 +255,15 @@ def _spend(circumstances: Circumstances, cost: int) -> None:
         raise Refused(TOO_MUCH)
 
 
+def _odd_ones(roots: Sequence[Root], host: Host) -> tuple[Root, ...]:
+    """Give those whose own names are more than names to some program, the longest first."""
+    if host is not Host.WINDOWS and all(root.is_plain for root in roots):
+        return ()
+    from agentfence.core.constraints.path_root_names import is_odd  # few need it
+
+    return tuple(sorted((root for root in roots if is_odd(root, host)), key=lambda root: -root.length))
+
+
 def build(spec: Mapping[str, Any], context: BuildContext) -> Paths:
     """Give the constraint of a `paths` block.
 
@@ -279,9 +289,7 @@ def build(spec: Mapping[str, Any], context: BuildContext) -> Paths:
     return Paths(
         fields=fields,
         roots=roots,
-        odd_roots=tuple(
-            sorted((root for root in roots if is_odd(root, host)), key=lambda root: -root.length)
-        ),
+        odd_roots=_odd_ones(roots, host),
         host=host,
         plain_names=tuple(names) if len(names) == len(fields) and host is Host.POSIX else (),
         allow=compiled(allow, "allow", deny=False) if allow else None,
