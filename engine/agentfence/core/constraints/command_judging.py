@@ -18,7 +18,6 @@ import re
 from contextlib import suppress
 from enum import StrEnum
 from itertools import pairwise
-from shlex import quote
 from typing import TYPE_CHECKING
 
 from agentfence.core.constraints.command_guesses import find_guesses, is_interpreter, runs_unseen
@@ -166,6 +165,8 @@ class CommandRules:
         """Say what is denied where a server joins a list whose program is itself a line to one line."""
         if not texts or _is_one_word(texts[0]):
             return None
+        from shlex import quote  # hardly any list needs it
+
         script = read_shell(" ".join([texts[0], *map(quote, texts[1:])]))
         # The first word may also be a path with blanks, so no program of no table is to be seen in it.
         commands = (

@@ -13,6 +13,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from agentfence.core.late_regex import late_regex
 from agentfence.core.redaction import vocabulary
 from agentfence.core.redaction.checks import has_digit, looks_chosen
 from agentfence.core.redaction.names import HEADERS, RANDOM, Proof, SecretName
@@ -160,12 +161,12 @@ ESCAPED = NAMED + rb"""(?:["'\]]{0,2}\s*[:=]?\s*\\+u|&(?:quot|apos|gt);)"""
 SUSPICIOUS_FORMS = (*_FORMS, *_QUOTED_FORMS, ESCAPED)
 """All of these."""
 
-_NAME = re.compile(rb"[A-Za-z0-9_.\x80-\xff-]+")
-_SPACED_NAME = re.compile(
+_NAME = late_regex(rb"[A-Za-z0-9_.\x80-\xff-]+")
+_SPACED_NAME = late_regex(
     rb"[A-Za-z0-9_.\x80-\xff-]+"
     rb"(?: (?i:keys?|ids?|codes?|string|phrase|words|number|answer|pin|seed)\b[A-Za-z0-9_.-]*)?"
 )
-_FORM = re.compile(
+_FORM = late_regex(
     rb"""
       (?P<tagged>(?!</key>):?(?:\s*+"""
     + _MARKUP
@@ -203,88 +204,88 @@ _FORM = re.compile(
     """,
     re.VERBOSE,
 )
-_OPTION = re.compile(rb"""["'\f]*+,?\s++(?!-|[:=][ \t])""")
+_OPTION = late_regex(rb"""["'\f]*+,?\s++(?!-|[:=][ \t])""")
 """What stands between an option and its value."""
-_TYPE = re.compile(
+_TYPE = late_regex(
     rb"""&?(?:'[a-z]{1,10} )?[A-Za-z_][A-Za-z_.]{2,30}(?:\[[^\]\n]{0,40}\]|<[^<>\n]{0,40}>)?"""
     rb"""[?!]?(?: ?\| ?[A-Za-z]{1,20})?[ \t]*+=[ \t]*+(?=[bfru]{0,2}["'`])"""
 )
 """What stands between a variable and its value: `password: str = "…"`."""
-_NEXT_LINE = re.compile(rb"""\r?\n[ \t\f]*+(?=["'{\[])""")
-_TAG = re.compile(rb"(?:!![a-z]{1,20}|&[A-Za-z0-9_-]{1,40})[ \t]++(?!&)")
+_NEXT_LINE = late_regex(rb"""\r?\n[ \t\f]*+(?=["'{\[])""")
+_TAG = late_regex(rb"(?:!![a-z]{1,20}|&[A-Za-z0-9_-]{1,40})[ \t]++(?!&)")
 """What YAML writes before a value: its type, or a name for it."""
-_DIGESTED = re.compile(
+_DIGESTED = late_regex(
     rb"""(?i:[A-Za-z0-9_.:]{0,40}?(?:md5|sha_?[0-9]{1,3}|crypt|hash|hmac)[A-Za-z0-9_]{0,20}|(?:old_)?password"""
     rb"""|secretstr|(?:new\s)?(?:[a-z_]{1,20}(?:::|\.)){0,3}(?:from|some|string|secretstring|b64decode|atob|bytes|bytearray))"""
     rb"""\s*+\(\s*+(?:[Nn]?["'](?i:sha|md)[^"'\n]{0,10}["']\s*+,\s*+)?(?=[bruNn]?["'])"""
 )
 """What makes a digest of the password that it is given, or wraps it: `MD5('…')`, `String::from("…")`."""
-_LINE_BELOW = re.compile(rb"""\r?\n[ \t]*+([^\s"'`<>:=]{6,200})[ \t]*+(?=\r?\n|\Z)""")
+_LINE_BELOW = late_regex(rb"""\r?\n[ \t]*+([^\s"'`<>:=]{6,200})[ \t]*+(?=\r?\n|\Z)""")
 """A word alone in the line below `Password:`."""
-_NOT_ASSIGNED = re.compile(rb"(?:(?i:unexpected )|:[a-z]{3,10} (?:[A-Za-z]{1,20} )?|(?<!/):|://)\Z")
+_NOT_ASSIGNED = late_regex(rb"(?:(?i:unexpected )|:[a-z]{3,10} (?:[A-Za-z]{1,20} )?|(?<!/):|://)\Z")
 """What stands before a name that a colon follows, but no value: `:param password:`, the parts of a URN, the
 user of a URL."""
-_SPOKEN_VALUE = re.compile(rb"""["'`]?([^\s"'`<>,;]{6,200})(?![\x80-\xbf])""")  # no half characters
-_QUOTED_WORD = re.compile(rb"""\f*(["'`])([^\s"'`]{6,200})\f*\1""")
-_GROUPS = re.compile(rb"(?:[a-z]{4}-){3,7}[a-z]{4}\b")
+_SPOKEN_VALUE = late_regex(rb"""["'`]?([^\s"'`<>,;]{6,200})(?![\x80-\xbf])""")  # no half characters
+_QUOTED_WORD = late_regex(rb"""\f*(["'`])([^\s"'`]{6,200})\f*\1""")
+_GROUPS = late_regex(rb"(?:[a-z]{4}-){3,7}[a-z]{4}\b")
 """Letters in groups, as the passwords of apps are shown."""
-_ESCAPE = re.compile(rb"\\u[0-9A-Fa-f]{4}")
-_CONTENT = re.compile(rb"(?:<!\[CDATA\[)?([^<>]{1,8192}?)(?:\]\]>)?</")
-_ARGUMENT = re.compile(rb"""[bru]?\f*+["'`]([^\s"'`<>]{6,400})\f*+["'`]""")
-_SETTER = re.compile(
+_ESCAPE = late_regex(rb"\\u[0-9A-Fa-f]{4}")
+_CONTENT = late_regex(rb"(?:<!\[CDATA\[)?([^<>]{1,8192}?)(?:\]\]>)?</")
+_ARGUMENT = late_regex(rb"""[bru]?\f*+["'`]([^\s"'`<>]{6,400})\f*+["'`]""")
+_SETTER = late_regex(
     rb"(?:[A-Za-z0-9]*[._-])*(?i:set|with|use)[A-Z_]|[A-Za-z0-9_.]*\.(?i:secret|token|api_?key)\Z"
     rb"|(?:[A-Za-z0-9_.]*\.)?(?i:passw(?:or)?d|pwd)\Z"
 )
-_EQUALS = re.compile(rb"\.(?:[eE]quals(?:IgnoreCase)?|eql|compareTo)\Z")
-_QUOTED_NAME = re.compile(rb"""["'`]([a-z]{1,20}[_-][a-z_-]{2,40})["'`]""")
-_LAST_PART = re.compile(rb"(?:[a-z]+|[A-Z][a-z]+)\Z")
-_FIRST_ARGUMENT = re.compile(rb"""\(\s*\f*["'`][^"'`\n\f]{0,30}\Z""")
-_TAGGED = re.compile(rb"""([^\s"'`<>,;]{6,200})[ \t]*(?=<|\r?\n|\Z)""")
-_DEFINING = re.compile(
+_EQUALS = late_regex(rb"\.(?:[eE]quals(?:IgnoreCase)?|eql|compareTo)\Z")
+_QUOTED_NAME = late_regex(rb"""["'`]([a-z]{1,20}[_-][a-z_-]{2,40})["'`]""")
+_LAST_PART = late_regex(rb"(?:[a-z]+|[A-Z][a-z]+)\Z")
+_FIRST_ARGUMENT = late_regex(rb"""\(\s*\f*["'`][^"'`\n\f]{0,30}\Z""")
+_TAGGED = late_regex(rb"""([^\s"'`<>,;]{6,200})[ \t]*(?=<|\r?\n|\Z)""")
+_DEFINING = late_regex(
     rb"""(?i:\bdefine|set_?env|put_?env|set_?property|set_?item|set_?var|set_environment_variable|\.(?:put|append)|\bheader|header\.(?:add|set)|request_?header|with_?header|\bfetch"""
     rb"""|\bgetenv|\benv|environ\.(?:get|setdefault)|get_?property|get_?or_?default)\(\s*\f*["'][^"'\n\f]{0,30}\Z"""
 )
 """Calls that give a name its value, or one that counts when it has none."""
-_DEFAULT_WORD = re.compile(rb"""\f*["'`](?i:secret|password|token|default)\f*["'`]""")
-_BOUND = re.compile(rb"(?:\((?:def[a-z]*|set[qf!]|let\*?)\s|[\s{(]:)[A-Za-z0-9*_-]{0,20}\Z")
+_DEFAULT_WORD = late_regex(rb"""\f*["'`](?i:secret|password|token|default)\f*["'`]""")
+_BOUND = late_regex(rb"(?:\((?:def[a-z]*|set[qf!]|let\*?)\s|[\s{(]:)[A-Za-z0-9*_-]{0,20}\Z")
 """How Lisps bind a name to the value behind it."""
-_FIELD = re.compile(rb"""(?i:form-data;[^\n]*name=)\f?"?[^"\n]{0,40}\Z""")
-_PART_BODY = re.compile(rb"(?s:(.{1,8192}?))(?=\f?\r?\f?\n--|\Z)")
-_CHANGING = re.compile(rb"(?i:\b(?:set|change|reset|update|rotate|make)\b[^.\n]*)\Z")
-_CHANGED_TO = re.compile(rb"""["'`]?\s++to\s++(?:["'`])?([^\s"'`<>,;]{6,200})(?![\x80-\xbf])""")
-_MOUNTED = re.compile(rb"(?:id|type|src|source|target|env)=")
+_FIELD = late_regex(rb"""(?i:form-data;[^\n]*name=)\f?"?[^"\n]{0,40}\Z""")
+_PART_BODY = late_regex(rb"(?s:(.{1,8192}?))(?=\f?\r?\f?\n--|\Z)")
+_CHANGING = late_regex(rb"(?i:\b(?:set|change|reset|update|rotate|make)\b[^.\n]*)\Z")
+_CHANGED_TO = late_regex(rb"""["'`]?\s++to\s++(?:["'`])?([^\s"'`<>,;]{6,200})(?![\x80-\xbf])""")
+_MOUNTED = late_regex(rb"(?:id|type|src|source|target|env)=")
 """How an option names a secret that is kept elsewhere: `--secret id=db,src=f`."""
-_JOKE = re.compile(rb"my|(?i:.*(?:super|secret|top))")
-_LEXEME = re.compile(rb"""[bru]?(["'`])[a-z]{1,12}\1""")
+_JOKE = late_regex(rb"my|(?i:.*(?:super|secret|top))")
+_LEXEME = late_regex(rb"""[bru]?(["'`])[a-z]{1,12}\1""")
 """A word that a parser finds: `token == "def"`."""
-_KEYWORD = re.compile(rb"[a-z_]{1,30}=")
-_TYPE_OF_NODE = re.compile(rb"""[\s"'{,]type[\f"']{1,4}\s*:[\s\f"']*\Z""")
-_NAMING = re.compile(rb"""(?:[Nn]ame|[Kk]ey|[Ii]d)=\Z""")
-_LAST_WORD = re.compile(
+_KEYWORD = late_regex(rb"[a-z_]{1,30}=")
+_TYPE_OF_NODE = late_regex(rb"""[\s"'{,]type[\f"']{1,4}\s*:[\s\f"']*\Z""")
+_NAMING = late_regex(rb"""(?:[Nn]ame|[Kk]ey|[Ii]d)=\Z""")
+_LAST_WORD = late_regex(
     rb"(?i:pass[a-z]*|pwd|pw|secrets?|tokens?|creds?|credentials?|keys?|codes?|pins?|otps?|cvv|ssn|number)"
     rb"[0-9]*(?:[._-][A-Za-z]{2,12})?\Z"
 )
-_HANDLED = re.compile(rb"(?i:\b(?:get|describe|delete|edit|patch|annotate|label|create|inspect|list)\s+)\Z")
+_HANDLED = late_regex(rb"(?i:\b(?:get|describe|delete|edit|patch|annotate|label|create|inspect|list)\s+)\Z")
 """What stands before a secret that is named and not told: `kubectl get secret db-1`."""
-_FALLBACK = re.compile(
+_FALLBACK = late_regex(
     rb"""[A-Za-z_$][A-Za-z0-9_$.?()\[\]"' ]{0,120}?(?:\|\||\?\?|\?:|\bor\b)\s*+(?=["'`])"""
 )
 """A reference before the value that counts without it: `process.env.KEY || "…"`."""
 _WIDE_COLON = "：".encode()
 _WIDE_EQUALS = "＝".encode()
-_REDACTED = re.compile(rb"""["'`\f]{0,9}\x01++(?=[\s"'`,;)}\]&\f]|\Z)""")
+_REDACTED = late_regex(rb"""["'`\f]{0,9}\x01++(?=[\s"'`,;)}\]&\f]|\Z)""")
 """What was found before, and blanked."""
 _QUOTES = (b'"', b"'", b"`")
-_QUOTE = re.compile(rb"""["'`]""")
-_AFTER_TYPE = re.compile(rb"[),\]]| [|=] ")
-_AFTER_TEXT = re.compile(rb"[ \t)\]},;+.]|\r?\n|\Z")
+_QUOTE = late_regex(rb"""["'`]""")
+_AFTER_TYPE = late_regex(rb"[),\]]| [|=] ")
+_AFTER_TEXT = late_regex(rb"[ \t)\]},;+.]|\r?\n|\Z")
 _LONGEST_HEAD_OF_LINE = 4096
 _LONGEST_PREFIX = 64
 _COST = 8
 _COST_OF_A_VALUE = 12
 _LONGEST_LEAD = 40
 _SHORTEST_CONTENT = 5
-_NO_LETTERS = re.compile(rb"[^a-z]+")
+_NO_LETTERS = late_regex(rb"[^a-z]+")
 
 
 class Assignments:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from agentfence.core.redaction import columns
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from agentfence.core.redaction.names import SecretName
+    from agentfence.core.redaction.scanning import Scanner
     from agentfence.core.redaction.work import Work
 
 _DEEPEST = 3
@@ -55,21 +57,34 @@ SUSPICIOUS = b"|".join(
 class Builtin:
     """Finds the secrets that people really leak."""
 
-    __slots__ = ("_detectors", "_encoded", "_hidden", "_quoted", "suspicious")
-
     def __init__(self, classify: Callable[[str], SecretName | None]) -> None:
         """Take what tells of a name whether it announces a secret."""
+        self._classify = classify
         self.suspicious = byte_scanner(SUSPICIOUS)
-        self._hidden = byte_scanner(b"|".join((HIDDEN, ESCAPED, GLUED)))
-        self._quoted = byte_scanner(b"|".join((QUOTED, named_once(columns.QUOTED_FORMS))))
-        self._detectors: tuple[Assignments | Columns | Tokens | PrivateKeys | Manifests, ...] = (
-            Assignments(classify),
-            Columns(classify),
+
+    # These take memory, and where nothing suspicious comes nobody asks for them.
+
+    @cached_property
+    def _hidden(self) -> Scanner:
+        return byte_scanner(b"|".join((HIDDEN, ESCAPED, GLUED)))
+
+    @cached_property
+    def _quoted(self) -> Scanner:
+        return byte_scanner(b"|".join((QUOTED, named_once(columns.QUOTED_FORMS))))
+
+    @cached_property
+    def _detectors(self) -> tuple[Assignments | Columns | Tokens | PrivateKeys | Manifests, ...]:
+        return (
+            Assignments(self._classify),
+            Columns(self._classify),
             *map(Tokens, TABLES),
             PrivateKeys(),
             Manifests(),
         )
-        self._encoded = Encoded(self._find_decoded)
+
+    @cached_property
+    def _encoded(self) -> Encoded:
+        return Encoded(self._find_decoded)
 
     def hides_in_nested(self, text: str) -> bool:
         """Whether a text is JSON in which something may be found once its escapes are read."""

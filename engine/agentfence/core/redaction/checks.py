@@ -35,7 +35,7 @@ _VARIABLE = late_regex(
 _SECRET_WORD = late_regex(rb"(?i)securestring|passw|secret|token|api[_-]?key")
 _UNFILLED = late_regex(rb"(?:[A-Za-z]{1,8}[0-9]{0,2}[_-]){0,3}(?:x{6,}|X{6,}|\*{6,})")
 _MANY_TURNS = 4
-_USER = re.compile(rb"""(?:\A|[\s"'`=(,\[{>|/;\f])([A-Za-z0-9._%+-]{1,40}):\Z""")
+_USER = late_regex(rb"""(?:\A|[\s"'`=(,\[{>|/;\f])([A-Za-z0-9._%+-]{1,40}):\Z""")
 _LABELS_WITH_PORT = frozenset(b"sip sips xmpp jid http https tcp udp image digest".split())
 _LABELS = _LABELS_WITH_PORT | frozenset(
     b"""

@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from agentfence.core.late_regex import late_regex
 from agentfence.core.redaction.assignments import NAMED, named_once
 from agentfence.core.redaction.checks import has_digit, looks_chosen, looks_issued_or_hex, looks_random
 from agentfence.core.redaction.names import Proof, SecretName
@@ -47,23 +48,23 @@ QUOTED_FORMS = _forms(rb"(?:\s|\\+[nrt])", rb"(?:\\+r)?\\+n")
 
 _COST = 40
 _COST_OF_A_ROW = 8
-_KEYWORD = re.compile(rb"\)[\s\f]*+((?i:values|value|select|output))(?=[\s(\f])")
+_KEYWORD = late_regex(rb"\)[\s\f]*+((?i:values|value|select|output))(?=[\s(\f])")
 """What stands between the columns of SQL and their values."""
-_RULE = re.compile(rb"\n[\f\t >]*[|+]?[ :]*--")
+_RULE = late_regex(rb"\n[\f\t >]*[|+]?[ :]*--")
 _LONGEST_HEAD = 4096
 _SHORTEST_RANDOM = 12
 _SHORTEST_WORD = 5
 """Of letters alone: `yes` is none."""
-_SQL_TOKEN = re.compile(
+_SQL_TOKEN = late_regex(
     rb"""(?P<quoted>[NnEe]?'(?:[^'\\]|\\.|'')*+'?|"(?:[^"\\]|\\.)*+"?)|(?P<open>\()|(?P<close>\))|(?P<comma>,)"""
     rb"""|(?P<end>;)|(?P<word>[^\s'"(),;]++)""",
     re.DOTALL,
 )
-_HEAD_FIELD = re.compile(rb"""[A-Za-z_\x80-\xff][A-Za-z0-9_.\x80-\xff-]{0,60}""")
-_INSIDE = re.compile(rb"""\A[^\n]*[ :=(](?=[\f"'])""")
+_HEAD_FIELD = late_regex(rb"""[A-Za-z_\x80-\xff][A-Za-z0-9_.\x80-\xff-]{0,60}""")
+_INSIDE = late_regex(rb"""\A[^\n]*[ :=(](?=[\f"'])""")
 """What stands before the head in its line, where the table is a text of JSON or code."""
 _QUOTED_FIELDS = {
-    mark: re.compile(rb"""((?:[^"%b]|"[^"]*+"?)*+)(?:%b|\Z)""" % (mark, re.escape(mark)))
+    mark: late_regex(rb"""((?:[^"%b]|"[^"]*+"?)*+)(?:%b|\Z)""" % (mark, re.escape(mark)))
     for mark in (b",", b";", b"\t", b"|")
 }
 _STRING_KINDS = frozenset({b"N", b"n", b"E", b"e"})

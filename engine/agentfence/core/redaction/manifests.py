@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from agentfence.core.late_regex import late_regex
 from agentfence.core.redaction.scanning import byte_scanner
 from agentfence.core.redaction.spans import Span
 
@@ -20,11 +21,11 @@ KIND = rb"""\bkind[\f\\"]*:\s*[\f\\"']*Secret\b"""
 """What says so, as an expression for RE2."""
 
 _COST = 20
-_DOCUMENT_END = re.compile(rb"^---", re.MULTILINE)
-_BLOCK = re.compile(
+_DOCUMENT_END = late_regex(rb"^---", re.MULTILINE)
+_BLOCK = late_regex(
     rb"^([ \t]*+)(?:data|stringData):[ \t\f]*+\r?\n((?:(?:\1[ \t]+[^\n]*+|[ \t]*+)(?:\n|\Z))++)", re.MULTILINE
 )
-_VALUE = re.compile(
+_VALUE = late_regex(
     rb"""^[ \t]*+[A-Za-z0-9._"'-]{1,253}:[ \t]*+["']?([^\s"'|>][^\n"']*+)|^[ \t]*+([^\s:#][^\n:]{3,}+)$""",
     re.MULTILINE,
 )

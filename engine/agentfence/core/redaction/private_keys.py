@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
+from agentfence.core.late_regex import late_regex
 from agentfence.core.redaction.scanning import byte_scanner
 from agentfence.core.redaction.spans import Span
 
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 ARMOUR = rb"-----? ?BEGIN[ +][A-Z0-9 +]*PRIVATE[ +]KEY|Private-Lines: [0-9]"
 """How a private key begins, as an expression for RE2."""
 
-_END = re.compile(rb"---- ?END[ +][A-Z0-9 +]*PRIVATE[ +]KEY[A-Z +]*-*+")
-_CUT = re.compile(
+_END = late_regex(rb"---- ?END[ +][A-Z0-9 +]*PRIVATE[ +]KEY[A-Z +]*-*+")
+_CUT = late_regex(
     rb"[A-Z0-9 ]*+-*+(?:(?:[A-Za-z-]{3,20}: [^\r\n\\]*+|[A-Za-z0-9+/=]*+)[ \t\f]*+(?:\r?\n|\\+[nr])++)*+"
     rb"(?: ?[A-Za-z0-9+/=]{16,}+)*+(?:[A-Za-z0-9+/=]++\Z)?"
 )

@@ -6,6 +6,7 @@ import re
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from agentfence.core.late_regex import late_regex
 from agentfence.core.redaction.checks import alternates, is_filled_in
 from agentfence.core.redaction.command_kinds import COMMANDS, OPTION
 from agentfence.core.redaction.kinds import INTRODUCED, LONGEST_BEFORE, MARKED, TOKENS
@@ -18,11 +19,11 @@ if TYPE_CHECKING:
     from agentfence.core.redaction.kinds import Kind
     from agentfence.core.redaction.work import Work
 
-_WRAP = re.compile(rb"(?<=[A-Za-z0-9._+/=-])\\?\r?\n[ \t]*+(?=[A-Za-z0-9._+/=-])")
-_REST_OF_LINE = re.compile(rb"[A-Za-z0-9._+/=-]{0,256}+")
+_WRAP = late_regex(rb"(?<=[A-Za-z0-9._+/=-])\\?\r?\n[ \t]*+(?=[A-Za-z0-9._+/=-])")
+_REST_OF_LINE = late_regex(rb"[A-Za-z0-9._+/=-]{0,256}+")
 _WIDE = 60
-_OPENING = re.compile(rb"""["'][^\s"'\x01]{0,64}\Z""")
-_BREAKS = re.compile(rb"[\n\x01]| -|=")
+_OPENING = late_regex(rb"""["'][^\s"'\x01]{0,64}\Z""")
+_BREAKS = late_regex(rb"[\n\x01]| -|=")
 """What shows that a quote has ended before."""
 _LONGEST_QUOTED = 200
 _LONGEST_WRAPPED = 2048

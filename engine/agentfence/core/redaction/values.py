@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
+from agentfence.core.late_regex import late_regex
 from agentfence.core.redaction.checks import has_digit, looks_chosen, looks_issued_or_hex, looks_random
 from agentfence.core.redaction.names import DESCRIPTIVE, Proof
 
@@ -65,7 +66,7 @@ _FILLED_IN = (
     + rb"|[~^<>=v ]{0,3}[0-9]{1,4}(?:\.[0-9]{1,5}){2}(?:-[a-z]{1,8}[.0-9]{0,6})?"
     rb"|(?i:true|false|none|null|basic|bearer|token|inherit|include|same-origin|omit) ?"
 )
-_HONEST = re.compile(
+_HONEST = late_regex(
     rb"|".join(
         (
             # Looking ahead spares most values a comparison with each of the words.
@@ -104,12 +105,12 @@ _HONEST = re.compile(
         )
     )
 )
-_QUOTED = re.compile(
+_QUOTED = late_regex(
     rb"""[bBrRfFuUNn@]{0,2}(?:\"{3}(?P<text>.*?)(?:\"{3}|\Z)|'{3}(?P<lines>.+?)(?:'{3}|\Z)|"(?P<double>(?:[^"\\]|\\.|"")*+)"?"""
     rb"""|'(?P<single>(?:[^'\\\n]|\\.|''|'\\'')*+)'?|`(?P<back>(?:[^`\\]|\\.)*+)`?)""",
     re.DOTALL,
 )
-_BARE = re.compile(
+_BARE = late_regex(
     rb"""(?:[^\s"'`<>&;,\\]
       | (?<=[A-Za-z0-9])["'`](?=[A-Za-z0-9])
       | &(?!&|amp;|\s|\Z|[A-Za-z0-9_.%\[\]-]{1,40}=)          # the next parameter
@@ -119,22 +120,22 @@ _BARE = re.compile(
     )++""",
     re.VERBOSE,
 )
-_LITERAL = re.compile(
+_LITERAL = late_regex(
     rb"""\[\[(?!["'\s{\[])([^\]\n]{1,400})\]\]|(?:qq?|%[qQ]|~[sS])(?:\(([^()\n]{1,400})\)|\{([^{}\n]{1,400})\}"""
     rb"""|\[([^\[\]\n]{1,400})\])|\{([^{}\s"'`:]{1,200};[^{}\s"'`:]{1,200})\}"""
 )
-_GROUPS = re.compile(rb"((?:[A-Z2-7]{4}[ -]){3,15}[A-Z2-7]{4}\b|(?:[a-z2-7]{4}[ -]){3,15}[a-z2-7]{4}\b)")
+_GROUPS = late_regex(rb"((?:[A-Z2-7]{4}[ -]){3,15}[A-Z2-7]{4}\b|(?:[a-z2-7]{4}[ -]){3,15}[a-z2-7]{4}\b)")
 """Groups of four, as people are shown what they must type: the seed of codes, the password of an app."""
-_OPENED = re.compile(rb"""\(\s*+(?=[bruf]?["'])""")
-_JOINT = re.compile(
+_OPENED = late_regex(rb"""\(\s*+(?=[bruf]?["'])""")
+_JOINT = late_regex(
     rb"""(?:[ \t]*+(?:\+|\.{1,2}|&)[ \t]*+|[ \t]*+[+.&\\][ \t]*+\r?\n[ \t]*+"""
     rb"""|\r?\n[ \t]++[+.&][ \t]++|[ \t]++)(?=["'])"""
 )
 """What stands between two quoted texts that are one; in parentheses:"""
-_JOINT_INSIDE = re.compile(rb"""\s*+(?:[+.&]\s*+)?(?=[bruf]?["'])""")
+_JOINT_INSIDE = late_regex(rb"""\s*+(?:[+.&]\s*+)?(?=[bruf]?["'])""")
 LISTED = {f"{kind}-{codes}" for kind in ("recovery", "backup", "scratch") for codes in ("code", "codes")}
 """Labels of secrets of which several stand in a row."""
-_CODE_ITEM = re.compile(
+_CODE_ITEM = late_regex(
     rb"""[\s,;|"'`\[\]\f*+-]*+(?:\d{1,2}[.)]\s)?[\s"'`*\f]*+"""
     rb"""((?=[A-Za-z]{0,12}-?[A-Za-z]{0,12}[0-9]|[A-Za-z]{4}-[A-Za-z]{4}\b|[A-Za-z]{5}-[A-Za-z]{5}\b)"""
     rb"""[A-Za-z0-9]{4,12}(?:[ -][A-Za-z0-9]{4,6}(?![A-Za-z0-9])){0,4})(?![\w.:=/@])"""
@@ -150,35 +151,35 @@ WITH_BLANKS = {
     "connection-string",
 }
 """Labels of secrets that reach to the end of a line."""
-_LINE = re.compile(rb"""[^\r\n"'`<>]++""")
-_INDENTED = re.compile(rb"[|>][-+0-9]{0,2}[ \t]*+\r?\n((?:[ \t]++[^\n]*+(?:\n|\Z))++)")
-_DIGITS = re.compile(rb"""["'`]?(\d[\d -]{1,21}\d)(?![\w.])""")
-_SHORT = re.compile(rb"""(?:[bru]?["'`])?([A-Za-z0-9+/=_~%-]{12,200})(?![\w.(\[])""")
-_WORDLIKE = re.compile(rb"""["'`]?([^\s"'`&;,<>]{5,200})(?![\x80-\xbf])""")
+_LINE = late_regex(rb"""[^\r\n"'`<>]++""")
+_INDENTED = late_regex(rb"[|>][-+0-9]{0,2}[ \t]*+\r?\n((?:[ \t]++[^\n]*+(?:\n|\Z))++)")
+_DIGITS = late_regex(rb"""["'`]?(\d[\d -]{1,21}\d)(?![\w.])""")
+_SHORT = late_regex(rb"""(?:[bru]?["'`])?([A-Za-z0-9+/=_~%-]{12,200})(?![\w.(\[])""")
+_WORDLIKE = late_regex(rb"""["'`]?([^\s"'`&;,<>]{5,200})(?![\x80-\xbf])""")
 _PROOFS = {
     Proof.DIGITS: (_DIGITS, has_digit),
     Proof.CHOSEN: (_WORDLIKE, looks_chosen),
     Proof.RANDOM: (_SHORT, looks_random),
     Proof.ISSUED: (_SHORT, looks_issued_or_hex),
 }
-_COOKIE = re.compile(rb"""["']?[^\s"'=;,(){}\[\]]{1,80}=[^\s=]|[\[{]""")
-_SCHEME = re.compile(
+_COOKIE = late_regex(rb"""["']?[^\s"'=;,(){}\[\]]{1,80}=[^\s=]|[\[{]""")
+_SCHEME = late_regex(
     rb"""(?i:bearer|basic|token|apikey|negotiate|dpop)[ \t]++(?:[A-Za-z_]{1,20}=[\\\f]*["'])?([^\s"'`,;]++)"""
 )
-_QUOTED_SCHEME = re.compile(rb"""[bfru$@]{0,2}\f*+["'`]""" + _SCHEME.pattern)
-_OTHER_SCHEME = re.compile(
+_QUOTED_SCHEME = late_regex(rb"""[bfru$@]{0,2}\f*+["'`]""" + _SCHEME.pattern)
+_OTHER_SCHEME = late_regex(
     rb"""[A-Za-z][A-Za-z0-9_-]{1,30}+[ \t]++([A-Za-z0-9._~+/=:-]{8,}+)"""
     rb"""([ \t]*+(?=["'`\r\n]|\Z))?"""
 )
 """One that only a vendor knows: `GenieKey …`."""
-_PARAMETERS = re.compile(rb"(?i:digest|aws4-hmac-sha256|oauth|signature|hawk|ntlm)[ \t]")
-_ALPHANUMERIC = re.compile(rb"[A-Za-z0-9\x80-\xff]")
-_TOKEN = re.compile(
+_PARAMETERS = late_regex(rb"(?i:digest|aws4-hmac-sha256|oauth|signature|hawk|ntlm)[ \t]")
+_ALPHANUMERIC = late_regex(rb"[A-Za-z0-9\x80-\xff]")
+_TOKEN = late_regex(
     rb""""(?:[^"\\]|\\.)*+"?|'(?:[^'\\\n]|\\.)*+'?|[{\[]|[}\]]|[^\s,:;={}\[\]"']++""", re.DOTALL
 )
 _MOST_TOKENS = 5_000
 """Of an object or a list under a secret's name: behind them all is taken for a secret."""
-_ASSIGNED = re.compile(rb"\s*+[:=]")
+_ASSIGNED = late_regex(rb"\s*+[:=]")
 
 
 def is_honest(text: bytes, position: int) -> bool:

@@ -8,13 +8,15 @@ is exact.
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_left, bisect_right
 from typing import TYPE_CHECKING
 
+from agentfence.core.late_regex import late_regex
 from agentfence.core.redaction.names import as_latin
 
 if TYPE_CHECKING:
+    import re
+
     from agentfence.core.redaction.spans import Span
 
 _INVISIBLE = rb"\xe2(?:\x80[\x8b-\x8f\xaa-\xae]|\x81[\xa0-\xa9])|\xef\xbb\xbf|\xc2\xad|\x1b\[[0-9;]*[A-Za-z]"
@@ -40,7 +42,7 @@ _STYLED_LETTERS = (
 )
 """Letters as mathematicians write them, and circled ones."""
 _STYLED = rb"(?:" + rb"|".join(_STYLED_LETTERS) + rb")"
-_ESCAPE = re.compile(
+_ESCAPE = late_regex(
     rb"\\\\*+(?:u(?P<unit>[0-9A-Fa-f]{4})|x(?P<byte>[0-7][0-9A-Fa-f])|(?P<letter>[nrt])|(?P<mark>[\"'/`])|)"
     rb"|%(?:25)*(?P<percent>[0-9A-Fa-f]{2})"
     rb"|&(?:(?P<entity>quot|apos|amp|lt|gt)|#(?P<number>[0-9]{2,3})|#[xX](?P<hex>[0-7][0-9A-Fa-f]));"
