@@ -40,9 +40,10 @@ class Decided(NamedTuple):
 
 def observed_verdict(event: Event) -> str:
     """Give the policy's word on a message that passes all the same, as it is only observed; else nothing."""
-    verdict = str(event.get("verdict", "allow"))
-    is_lifted = event["decision"] == "allow" and verdict != "allow" and "approval" not in event
-    return verdict if is_lifted else ""
+    verdict = event.get("verdict", "allow")
+    if verdict == "allow" or event["decision"] != "allow" or "approval" in event:
+        return ""
+    return str(verdict)
 
 
 class Tally:

@@ -13,7 +13,7 @@ _ISSUERS = late_regex(
 )
 _GROUPED = late_regex(rb"\d+|\d{4}(\D+)\d{4}\1\d{4}\1\d{4}|\d{4}(\D+)\d{6}\2\d{4,5}")
 _DIGIT = late_regex(rb"\d")
-_CASES = (re.compile(rb"[a-z]"), re.compile(rb"[A-Z]"), _DIGIT)
+_CASES = (late_regex(rb"[a-z]"), late_regex(rb"[A-Z]"), _DIGIT)
 _TURN = late_regex(rb"[A-Za-z](?=[^A-Za-z0-9]{0,2}\d)|\d(?=[^A-Za-z0-9]{0,2}[A-Za-z])")
 _LETTER = late_regex(rb"[A-Za-z\x80-\xff]")
 _WORDLIKE = late_regex(rb"[A-Za-z0-9\x80-\xff]")

@@ -6,14 +6,15 @@ archive) is passed over.
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, NamedTuple
 
+from agentfence.core.late_regex import late_regex
 from agentfence.core.redaction.checks import decode_base64
 from agentfence.core.redaction.scanning import byte_scanner
 from agentfence.core.redaction.spans import Span
 
 if TYPE_CHECKING:
+    import re
     from collections.abc import Callable
 
     from agentfence.core.redaction.work import Work
@@ -43,10 +44,10 @@ def _decode_hex(text: bytes) -> bytes:
 
 
 _ENCODINGS = (
-    _Encoding(b"0123456789ABCDEFabcdef", re.compile(rb"[0-9A-Fa-f]*+"), 2, _decode_hex),
+    _Encoding(b"0123456789ABCDEFabcdef", late_regex(rb"[0-9A-Fa-f]*+"), 2, _decode_hex),
     _Encoding(
         b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/_-",
-        re.compile(rb"[A-Za-z0-9+/_-]*+(?:(?<=[A-Za-z0-9+/_-]{57})\r?\n[A-Za-z0-9+/_-]++)*+={0,2}"),
+        late_regex(rb"[A-Za-z0-9+/_-]*+(?:(?<=[A-Za-z0-9+/_-]{57})\r?\n[A-Za-z0-9+/_-]++)*+={0,2}"),
         4,
         decode_base64,
     ),
