@@ -181,6 +181,7 @@ _EVENT_MEMBERS: Final = (
     "reason",
     "rule",
     "approval",
+    "overruled",
     "mode",
 )
 

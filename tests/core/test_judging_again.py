@@ -53,6 +53,25 @@ def test_policy_in_force_decides_with_the_word_of_the_person(
     assert event["reason_code"] == code
 
 
+@pytest.mark.parametrize("policy", [DENYING, OBSERVING])
+def test_event_tells_of_the_word_that_does_not_count_any_more(policy: str) -> None:
+    talk, effects = asked(ASKING, call("send", 1))
+    talk.adopt(policy)
+    (event,) = events(talk.say(effects))
+
+    assert event["overruled"]["outcome"] == "approved"
+    assert "approval" not in event
+
+
+def test_event_tells_of_both_words_of_who_is_asked_twice() -> None:
+    talk, effects = asked(ASKING, call("once", 1))
+    talk.adopt(ASKING.replace("remember: call", "message: mind the gap"))
+    (event,) = events(talk.say(talk.say(effects, remember=True), "denied"))
+
+    assert event["overruled"] == {"outcome": "approved", "approver": "tty", "by": None, "waited_ms": 0}
+    assert event["approval"]["outcome"] == "denied"
+
+
 def test_person_is_asked_again_where_the_policy_asks_something_else() -> None:
     talk, effects = asked(ASKING, call("send", 1))
     talk.adopt(ASKING_IN_OTHER_WORDS)

@@ -70,7 +70,16 @@ def judged_events() -> list[dict[str, Any]]:
         *events(talk.agent(notification("notifications/initialized"))),
         *events(talk.agent(request("vendor/denied", "three"))),
         *events(talk.server(request("sampling/createMessage", 4))),
+        overruled_event(),
     ]
+
+
+def overruled_event() -> dict[str, Any]:
+    talk = Talk()
+    asked = talk.agent(call("send", 1, to="a"))
+    talk.adopt('version: "1"\n')
+    (event,) = events(talk.say(asked))
+    return event
 
 
 def test_judged_events_have_the_fields_of_the_page() -> None:

@@ -106,7 +106,7 @@ class Events:
         event = WrittenEvent(pieces.head)
         event["timestamp"] = moment = timestamp(time)
         event["call_id"] = member.call_id
-        id_text = approval_text = digest_text = ""
+        id_text = approval_text = overruled_text = digest_text = ""
         if member.id is not None:
             event["request_id"] = id_ = (
                 self.name(member.id, work) if isinstance(member.id, str) else member.id
@@ -116,6 +116,9 @@ class Events:
         if member.approval is not None:
             event["approval"] = told = _approval(member.approval, policy.remember)
             approval_text = f',"approval":{write_value(told)}'
+        if member.overruled is not None:
+            event["overruled"] = told = _approval(member.overruled, policy.remember)
+            overruled_text = f',"overruled":{write_value(told)}'
         event |= pieces.end
         if pending.body:
             event["action_digest"] = digest = self._action_digest(pending.body)
@@ -125,7 +128,8 @@ class Events:
             event["arguments"] = self.arguments(call, work) if is_short else _TOO_LONG
         event.text = (
             f'"kind":"judged","timestamp":"{moment}","call_id":{write_text(member.call_id)}'
-            f"{pieces.head_text}{id_text}{pieces.said_text}{approval_text}{pieces.end_text}{digest_text}"
+            f"{pieces.head_text}{id_text}{pieces.said_text}{approval_text}{overruled_text}"
+            f"{pieces.end_text}{digest_text}"
         )
         return event
 

@@ -50,7 +50,10 @@ def _again(gate: Gate, member: Judged, pending: Pending, circumstances: Circumst
     again = judge_by_policy(
         gate, message, member.call_id, conversation, circumstances, from_server=pending.from_server
     )
-    return replace(again, approval=member.approval) if _still_holds(member, again) else again
+    if _still_holds(member, again):
+        return replace(again, approval=member.approval, overruled=member.overruled)
+    said = member.approval
+    return replace(again, overruled=member.overruled if said is None else replace(said, remember=False))
 
 
 def _still_holds(member: Judged, again: Judged) -> bool:

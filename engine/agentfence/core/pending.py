@@ -47,6 +47,8 @@ class Judged:
     id: Id | None = None
     """The id to answer; None for what gets no answer."""
     approval: Approval | None = None
+    overruled: Approval | None = None
+    """What a person said before there was something else to be said; it does not count any more."""
     violation: Violation | None = None
 
     @property

@@ -121,6 +121,7 @@ _KINDS: Mapping[str, tuple[str, Schema, Schema]] = {
         {
             **_OPTIONAL,
             "approval": _APPROVAL,
+            "overruled": {**_APPROVAL, "description": "What a person had said, where it does not count."},
             "action_digest": _digest("SHA-256 of the exact bytes that were judged."),
             "arguments": {"description": "The arguments or params, redacted; where the policy says so."},
         },

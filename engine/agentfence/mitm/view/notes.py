@@ -52,6 +52,7 @@ _MEMBERS: Final = (
     "reason_code",
     "reason",
     "approval",
+    "overruled",
     "call_id",
 )
 
