@@ -103,13 +103,15 @@ class _Table:
             of_server[server] += held[number]
         return sorted(servers, key=lambda number: (of_server[servers[number]], held[number]))
 
-    def find(self, shingles: Sequence[int]) -> Iterable[tuple[int, str]]:
-        """Give the positions of those among `shingles` that are here, each with its source."""
+    def find(self, shingles: Sequence[int], places: Sequence[int]) -> Iterable[tuple[int, str]]:
+        """Give the positions of those among `shingles` that are here, each with its source.
+
+        `places` has the bits of each that name places, which are the same for every table.
+        """
         fingerprints, mask = self._fingerprints, self._mask
         names = [*self._names]
-        for position in [at for at, shingle in enumerate(shingles) if fingerprints[shingle >> _PLACE & mask]]:
-            shingle = shingles[position]
-            fingerprint, place = shingle & _FINGERPRINT or 1, shingle >> _PLACE & mask
+        for position in [at for at, place in enumerate(places) if fingerprints[place & mask]]:
+            fingerprint, place = shingles[position] & _FINGERPRINT or 1, places[position] & mask
             while (there := fingerprints[place]) != fingerprint and there:
                 place = place + 1 & mask
             if there:
@@ -150,7 +152,9 @@ class _Shingles:
 
     def find(self, shingles: Sequence[int]) -> dict[int, str]:
         """Give the positions of those that are here, in order, each with its last source."""
-        return dict(sorted(dict(chain.from_iterable(table.find(shingles) for table in self._tables)).items()))
+        places = [shingle >> _PLACE for shingle in shingles]
+        found = chain.from_iterable(table.find(shingles, places) for table in self._tables)
+        return dict(sorted(dict(found).items()))
 
     def _open_table(self) -> bool:
         """Begin a new table; whether the oldest were forgotten for it."""
