@@ -47,9 +47,9 @@ class Judged:
     id: Id | None = None
     """The id to answer; None for what gets no answer."""
     approval: Approval | None = None
+    violation: Violation | None = None
     overruled: Approval | None = None
     """What a person said before there was something else to be said; it does not count any more."""
-    violation: Violation | None = None
 
     @property
     def is_open(self) -> bool:
