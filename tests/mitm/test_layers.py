@@ -11,7 +11,8 @@ from mitmproxy.proxy.layers.http import HttpLayer, HttpStream, _http1
 from mitmproxy.proxy.layers.http._http1 import Http1Client, Http1Server
 from mitmproxy.proxy.layers.websocket import WebsocketLayer
 
-from agentfence.mitm.layers import FenceHttp1Client, FenceHttp1Server, FenceLayer, FenceStream
+from agentfence.mitm.connections import FenceHttp1Client, FenceHttp1Server
+from agentfence.mitm.layers import FenceLayer, FenceStream
 from agentfence.mitm.received import Received
 
 STREAM = (

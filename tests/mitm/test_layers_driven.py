@@ -13,7 +13,7 @@ from mitmproxy.proxy.layers.http import HTTPMode
 from mitmproxy.proxy.mode_specs import ProxyMode
 from mitmproxy.test import taddons
 
-from agentfence.mitm import layers
+from agentfence.mitm import connections, layers
 from agentfence.mitm.injecting import BytesInjected
 from agentfence.mitm.layers import FenceLayer, Growth
 from agentfence.mitm.requests import json_response
@@ -283,8 +283,9 @@ def test_as_many_fields_as_there_may_be_pass(driven: Driven) -> None:
 
 def test_what_is_sent_on_meanwhile_waits_unread(driven: Driven, monkeypatch: pytest.MonkeyPatch) -> None:
     held: list[bool] = []
-    monkeypatch.setattr(layers, "hold_back", lambda _: held.append(True) or True)
-    monkeypatch.setattr(layers, "read_on", lambda _: held.append(False))
+    monkeypatch.setattr(connections, "hold_back", lambda _: held.append(True) or True)
+    for reader in (connections, layers):
+        monkeypatch.setattr(reader, "read_on", lambda _: held.append(False))
     large = HEAD.replace(b"Length: 4", b"Length: 1000000") + b"x" * 1_000_000
     driven.receive(HEAD + b"abcd", HEAD, b"abcd" + large[:900_000])
     assert held == []
@@ -417,8 +418,9 @@ def test_a_body_is_not_read_on_while_its_server_is_waited_for(
     driven: Driven, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     held: list[bool] = []
-    monkeypatch.setattr(layers, "hold_back", lambda _: held.append(True) or True)
-    monkeypatch.setattr(layers, "read_on", lambda _: held.append(False))
+    monkeypatch.setattr(connections, "hold_back", lambda _: held.append(True) or True)
+    for reader in (connections, layers):
+        monkeypatch.setattr(reader, "read_on", lambda _: held.append(False))
     driven.streams_requests, driven.held = True, []
     pieces = [b"%d" % (number % 10) for number in range(40)]
     driven.receive(HEAD.replace(b"Length: 4", b"Length: 40"), *pieces[:16])

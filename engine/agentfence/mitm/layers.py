@@ -1,23 +1,20 @@
 """The fence inside mitmproxy's HTTP layer: limits while bodies arrive, and answers for dead servers.
 
 mitmproxy's own limit answers with an HTML page that many clients never receive, and it knows no
-classes of traffic. So its `HttpStream` and `Http1Server` are replaced by subclasses that ask
-`Limits` about each body as it grows, answer at once, and go on reading and dropping, so that the
-client gets to its answer. This leans on the host's internals (`check_body_size`, `check_killed`, the
-body buffers, the `state_*` methods): its minor version is pinned, and a test guards what is used.
+classes of traffic. So its `HttpStream` is replaced by a subclass that asks `Limits` about each body as
+it grows, answers at once, and goes on reading and dropping, so that the client gets to its answer; what
+reads connections is replaced likewise (`connections`). This leans on the host's internals
+(`check_body_size`, `check_killed`, the body buffers, the `state_*` methods): its minor version is
+pinned, and a test guards what is used.
 """
 
 from __future__ import annotations
 
 import time
-from contextlib import suppress
 from enum import Enum, auto
 from functools import cached_property
-from http import HTTPStatus
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
-from mitmproxy.net.http.http1 import read_request_head
 from mitmproxy.net.http.validate import validate_headers
 from mitmproxy.proxy import commands, events
 from mitmproxy.proxy.context import Context
@@ -30,7 +27,6 @@ from mitmproxy.proxy.layers.http import (
     RegisterHttpConnection,
     SendHttp,
 )
-from mitmproxy.proxy.layers.http._base import ReceiveHttp
 from mitmproxy.proxy.layers.http._events import (
     ErrorCode,
     RequestData,
@@ -48,30 +44,25 @@ from mitmproxy.proxy.layers.http._hooks import (
     HttpResponseHeadersHook,
     HttpResponseHook,
 )
-from mitmproxy.proxy.layers.http._http1 import Http1Client, Http1Server, make_error_response
+from mitmproxy.proxy.layers.http._http1 import Http1Client
 from mitmproxy.proxy.layers.websocket import WebsocketLayer
 
+from agentfence.mitm.connections import MAX_DRAINED, FenceHttp1Client, FenceHttp1Server
 from agentfence.mitm.framing import body_size
 from agentfence.mitm.injecting import BytesInjected
-from agentfence.mitm.received import MAX_HEAD, HeadTooLargeError, Received, merging
+from agentfence.mitm.received import Received
 from agentfence.mitm.sockets import MAX_MESSAGE, Unfinished
-from agentfence.mitm.transports import close_server, hold_back, read_on
+from agentfence.mitm.transports import close_server, read_on
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
     from mitmproxy import http
     from mitmproxy.proxy import layer
 
-_MUCH_PIPELINED = 1_048_576
-"""Bytes that a client has sent on while its request is still being handled, from which on no more is read."""
 _MOST_KEPT_WAITING = 16
 """Pieces of a body, each as much as is read at once, that may wait for something else to be done."""
-_MAX_DRAINED = 268_435_456
-"""Bytes read and dropped after a 413, so that a client that still sends gets to read it."""
 _MAX_DRAIN_SECONDS = 30.0
-_MAX_REQUEST_SECONDS = 300.0
-"""That a head may take, and then a body that is judged; what is streamed may take for ever."""
 _HOOKS = (HttpRequestHeadersHook, HttpRequestHook, HttpResponseHeadersHook, HttpResponseHook)
 _OF_CLIENT = frozenset((RequestHeaders, RequestData, RequestEndOfMessage))
 _OF_SERVER = frozenset((ResponseHeaders, ResponseData, ResponseEndOfMessage))
@@ -289,7 +280,7 @@ class FenceStream(HttpStream):
         """Read and drop what the client still sends, so that it does not miss its answer."""
         if isinstance(event, RequestData):
             self._drained += len(event.data)
-            if self._drained > _MAX_DRAINED:
+            if self._drained > MAX_DRAINED:
                 yield from self._cut()
         elif isinstance(event, RequestEndOfMessage):
             self.client_state = self.state_done
@@ -414,175 +405,6 @@ class FenceStream(HttpStream):
             yield SendHttp(ResponseData(self.stream_id, content), self.context.client)
 
 
-class FenceHttp1Server(Http1Server):
-    """The client's side of HTTP/1, with bounds that the host lacks.
-
-    One timer at most runs for a connection, however many requests come over it.
-    """
-
-    streams: Mapping[int, HttpStream] = MappingProxyType({})
-    """Those of the layer that this belongs to."""
-    is_head_cut = False
-    """Whether the last request's head was longer than it may be, and `request` has the beginning of it."""
-    _dropped = 0
-    _is_held_back = False
-    _timed: tuple[object, int] | None = None
-    """What was being read when the timer began."""
-
-    def __init__(self, context: Context) -> None:
-        """Take the connection's context."""
-        super().__init__(context)
-        self.buf: Received = Received()  # type: ignore[assignment]
-
-    def _handle_event(self, event: events.Event) -> layer.CommandGenerator[None]:
-        if isinstance(event, events.Wakeup):
-            if self._timed == self._reading:
-                yield from self._end_slow()
-            self._timed = None
-        else:
-            yield from super()._handle_event(event)
-        if self._timed is None and self._reading is not None:
-            self._timed = self._reading
-            yield commands.RequestWakeup(_MAX_REQUEST_SECONDS)
-
-    @property
-    def _reading(self) -> tuple[object, int] | None:
-        """What has begun to arrive and must not take for ever; None: nothing."""
-        if self.state == self.read_headers:
-            return ("head", self.stream_id) if self.buf else None
-        stream = self.streams.get(self.stream_id)
-        is_kept = stream is not None and not stream.flow.request.stream
-        return ("body", self.stream_id) if self.state == self.read_body and is_kept else None
-
-    def _end_slow(self) -> layer.CommandGenerator[None]:
-        is_body = self.state == self.read_body
-        yield from self._end(408, "the request took too long")
-        if is_body:
-            yield ReceiveHttp(
-                RequestProtocolError(self.stream_id, "too slow", ErrorCode.GENERIC_CLIENT_ERROR)
-            )
-
-    def read_headers(self, event: events.ConnectionEvent) -> layer.CommandGenerator[None]:
-        """Read a request's head, up to a limit."""
-        # The host takes one empty line off and then waits for more; RFC 9112, section 2.2, ignores them.
-        self.buf.drop_empty_lines()
-        try:
-            yield from super().read_headers(event)
-        except HeadTooLargeError as too_large:
-            yield from self._refuse_head(too_large.beginning)
-
-    def _refuse_head(self, beginning: list[bytes]) -> layer.CommandGenerator[None]:
-        """Have a request answered by as much of its head as there may be, and read nothing that follows."""
-        request = None
-        with suppress(ValueError):
-            request = read_request_head(beginning or [b""])
-        if request is None or request.method == "CONNECT":
-            yield from self._end(431, "request head too large")
-            return
-        self.request, self.is_head_cut = request, True
-        self.state = self.drop
-        yield ReceiveHttp(RequestHeaders(self.stream_id, request, end_stream=True))
-
-    def drop(self, event: events.Event) -> layer.CommandGenerator[None]:
-        """Read and drop what the client still sends, so that it does not miss its answer."""
-        if not isinstance(event, events.DataReceived):
-            yield from super().wait(event)
-            return
-        self._dropped += len(self.buf)
-        self.buf.drop(len(self.buf))
-        if self._dropped > _MAX_DRAINED:
-            yield commands.CloseConnection(self.conn)
-
-    def read_body(self, event: events.Event) -> layer.CommandGenerator[None]:
-        """Read a request's body; the host cannot read trailers, and would leave the client waiting."""
-        self.body_reader = merging(self.body_reader)
-        try:
-            for command in super().read_body(event):
-                is_end = isinstance(command, commands.CloseConnection) and self.response is None
-                if is_end and isinstance(event, events.DataReceived):
-                    yield commands.SendData(self.conn, make_error_response(400, "malformed body"))
-                yield command
-        except (NotImplementedError, HeadTooLargeError):
-            yield from self._end_body("trailers are not accepted")
-        if self.state != self.read_body:
-            return
-        if len(self.buf) > MAX_HEAD:  # which is no part of the body itself
-            yield from self._end_body("malformed body")
-            return
-        stream = self.streams.get(self.stream_id)
-        if isinstance(stream, FenceStream) and stream.has_much_to_do:
-            stream.is_held_back = hold_back(self.conn)
-
-    def wait(self, event: events.Event) -> layer.CommandGenerator[None]:
-        """Wait for the answer, while the client may send on only so much."""
-        if isinstance(event, events.DataReceived) and len(self.buf) > _MUCH_PIPELINED:
-            self._is_held_back = hold_back(self.conn)
-        yield from super().wait(event)
-
-    def mark_done(self, *, request: bool = False, response: bool = False) -> layer.CommandGenerator[None]:
-        """Go on to what the client has sent on meanwhile."""
-        yield from super().mark_done(request=request, response=response)
-        if self._is_held_back and len(self.buf) <= _MUCH_PIPELINED:
-            self._is_held_back = False
-            read_on(self.conn)
-
-    def _end_body(self, problem: str) -> layer.CommandGenerator[None]:
-        yield from self._end(400, problem)
-        yield ReceiveHttp(RequestProtocolError(self.stream_id, problem, ErrorCode.GENERIC_CLIENT_ERROR))
-
-    def _end(self, status: int, problem: str) -> layer.CommandGenerator[None]:
-        yield commands.SendData(self.conn, make_error_response(status, problem))
-        yield commands.CloseConnection(self.conn)
-        self.state = self.done
-
-
-class FenceHttp1Client(Http1Client):
-    """The server's side of HTTP/1: what the host takes for an answer, or for a fault, and is neither."""
-
-    def read_headers(self, event: events.ConnectionEvent) -> layer.CommandGenerator[None]:
-        """Read the head of the final answer; interim ones before it (RFC 9110, section 15.2) are dropped."""
-        is_interim = True
-        while is_interim:
-            is_interim = False
-            try:
-                for command in super().read_headers(event):
-                    if _is_interim(command):
-                        self.response, is_interim = None, True
-                        break
-                    yield command
-            except HeadTooLargeError:
-                yield from self._end("the head of the answer is too large")
-
-    def read_body(self, event: events.Event) -> layer.CommandGenerator[None]:
-        """Read a body; the host cannot read trailers, which may be dropped (RFC 9110, section 6.5.1)."""
-        self.body_reader = merging(self.body_reader)
-        try:
-            yield from super().read_body(event)
-        except (NotImplementedError, HeadTooLargeError) as error:
-            if self.stream_id is None:
-                raise AssertionError("a body must be some request's answer") from None
-            if isinstance(error, HeadTooLargeError):
-                yield from self._end("the trailers of the answer are too large")
-                return
-            yield ReceiveHttp(ResponseEndOfMessage(self.stream_id))
-            yield from self.mark_done(response=True)
-        if self.state == self.read_body and len(self.buf) > MAX_HEAD:  # which is no part of the body itself
-            yield from self._end("malformed body")
-
-    def _end(self, problem: str) -> layer.CommandGenerator[None]:
-        yield commands.CloseConnection(self.conn)
-        self.state = self.done
-        if self.stream_id is not None:
-            yield ReceiveHttp(ResponseProtocolError(self.stream_id, problem, ErrorCode.RESPONSE_TOO_LARGE))
-
-
-def _is_interim(command: commands.Command) -> bool:
-    if not isinstance(command, ReceiveHttp) or not isinstance(command.event, ResponseHeaders):
-        return False
-    status = command.event.response.status_code
-    return status < HTTPStatus.OK and status != HTTPStatus.SWITCHING_PROTOCOLS
-
-
 class FenceLayer(HttpLayer):
     """An HTTP layer whose streams are the fence's."""
 
@@ -595,7 +417,7 @@ class FenceLayer(HttpLayer):
     def _handle_own(self, event: events.Event) -> layer.CommandGenerator[None]:
         if isinstance(event, events.Start) and self.context.client.alpn != b"h2":
             server = FenceHttp1Server(self.context.fork())
-            server.streams = self.streams
+            server.streams = cast("dict[int, FenceStream]", self.streams)
             self.connections.setdefault(self.context.client, server)
         if isinstance(event, BytesInjected):
             for stream in list(self.streams.values()):
